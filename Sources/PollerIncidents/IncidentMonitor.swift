@@ -15,15 +15,6 @@ package protocol IncidentChecker: Sendable {
     ) async throws(StoreError) -> [IncidentKind: IncidentObservation]
 }
 
-extension IncidentChecker {
-    /// Returns the problems of a cluster without open incidents, by kind.
-    package func check(
-        at now: Timestamp
-    ) async throws(StoreError) -> [IncidentKind: IncidentObservation] {
-        try await check(at: now, open: [])
-    }
-}
-
 /// Reports the problems of a cluster to operators, once at the beginning and once at the end.
 ///
 /// Every process runs one, in any role, because the lack of workers must be reported by another process. They take

@@ -68,12 +68,6 @@ package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
         state.withLock { $0.isWoken = false }
     }
 
-    /// Waits for a wake only; cancellation does not end it.
-    package func wait() async {
-        await woken()
-        state.withLock { $0.isWoken = false }
-    }
-
     /// Sets an alarm for `instant`.
     ///
     /// An earlier alarm is enough, because the sleeper then sets the next one.

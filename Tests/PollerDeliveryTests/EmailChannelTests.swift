@@ -102,7 +102,11 @@ struct EmailChannelTests {
         let list = MemorySuppressionList()
         let channel = try await channel(base: "https://pay.example", suppressions: list)
         let ops = try MailAddress("ops@example.org")
-        try await list.suppress(SuppressionEntry(everywhere: ops), because: .unsubscribed)
+        try await list.suppress(
+            SuppressionEntry(everywhere: ops),
+            because: .unsubscribed,
+            noting: SuppressionNote(at: Timestamp(ms: 0))
+        )
         var board = IncidentBoard()
         let trouble = IncidentObservation.Trouble(
             nil,
@@ -211,7 +215,11 @@ struct EmailChannelTests {
             return await channel.deliver(Samples.event(account: account), to: url, attempt: 1)
         }
         let gone = try MailAddress("gone@example.org")
-        try await list.suppress(SuppressionEntry(gone, of: .main), because: .unsubscribed)
+        try await list.suppress(
+            SuppressionEntry(gone, of: .main),
+            because: .unsubscribed,
+            noting: SuppressionNote(at: Timestamp(ms: 0))
+        )
         let skipped = try await deliver("GONE")
         #expect(skipped.outcome == .skipped && skipped.reason.contains("unsubscribed"))
         // The suppression applies to one shop only.

@@ -53,16 +53,6 @@ extension Charger {
     ) async -> RefundResult {
         .refused("refunds are not configured")
     }
-
-    /// Charges the source of a watch that names no order.
-    package func charge(
-        _ watch: Watch,
-        _ order: ChargeOrder,
-        object: RawJSON,
-        timeout: Duration
-    ) async -> ChargeResult {
-        await charge(watch, order, by: nil, object: object, timeout: timeout)
-    }
 }
 
 /// The result of one attempt to charge a source.

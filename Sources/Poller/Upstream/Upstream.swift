@@ -266,9 +266,4 @@ extension SourceLocator {
     ///
     /// This is the default for locators that know no accounts.
     package func check(_ key: WatchKey, among accounts: AccountSet) throws(InvalidInput) {}
-
-    /// Returns the watch key for a caller that may access all accounts.
-    package func key(of url: String, account: AccountID?) throws(InvalidInput) -> WatchKey {
-        try key(of: url, account: account, among: .all)
-    }
 }

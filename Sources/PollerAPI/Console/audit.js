@@ -1,6 +1,6 @@
 // The audit log: who changed what.
 
-import { api, at, collect, endpointLink, may, maybe, orderLink, paymentLink } from "./api.js";
+import { api, at, collect, endpointLink, may, maybe, paymentLink } from "./api.js";
 import { h } from "./dom.js";
 import { age, excerpt, facts, head, id, pager, table } from "./parts.js";
 import { searchSources } from "./query.js";
@@ -68,7 +68,7 @@ function link(entry) {
   if (!name) return null;
   return {
     watch: () => paymentLink({ source: name, account, kind: null }),
-    order: () => orderLink(name, account), endpoint: () => endpointLink(name), lane: () => "#/lanes", key: () => "#/keys",
+    endpoint: () => endpointLink(name), lane: () => "#/lanes", key: () => "#/keys",
     delivery: () => "#/deliveries", suppression: () => "#/mail",
   }[kind]?.() ?? null;
 }

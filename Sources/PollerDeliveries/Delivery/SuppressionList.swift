@@ -59,16 +59,6 @@ package enum MailboxRefusal {
     }
 }
 
-extension SuppressionList {
-    /// Suppresses email to the recipients of `entry`; the list shows only the reason.
-    package func suppress(
-        _ entry: SuppressionEntry,
-        because reason: SuppressionReason
-    ) async throws(StoreError) {
-        try await suppress(entry, because: reason, noting: SuppressionNote(at: Timestamp(ms: 0)))
-    }
-}
-
 /// The details that the list shows of an entry.
 ///
 /// The key of an entry is a digest. The details are enough to recognise a recipient, but are no list of addresses.

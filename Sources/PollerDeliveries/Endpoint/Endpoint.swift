@@ -191,11 +191,6 @@ package struct Endpoint: Hashable, Sendable {
         event.key.account == account && event.polledAt >= createdAt && scope.wants(event)
     }
 
-    /// Whether events recorded now are kept for it.
-    package func collects(at now: Timestamp) -> Bool {
-        collectsUntil.map { now < $0 } ?? true
-    }
-
     /// The time until which recorded events are kept for it; `nil` for an enabled endpoint.
     var collectsUntil: Timestamp? {
         switch state {

@@ -160,11 +160,6 @@ package enum EndpointReplacement: Hashable, Sendable {
     case changed
     /// Another endpoint of its account has the name.
     case nameTaken(by: EndpointID)
-
-    /// The stored endpoint; `nil` if nothing was stored.
-    package var endpoint: Endpoint? {
-        if case .replaced(let endpoint) = self { endpoint } else { nil }
-    }
 }
 
 /// The result of removing an endpoint.

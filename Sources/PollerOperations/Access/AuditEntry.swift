@@ -141,7 +141,6 @@ package struct AuditTarget: Hashable, Sendable {
     /// The kind of a target.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case watch
-        case order
         case endpoint
         case delivery
         case lane

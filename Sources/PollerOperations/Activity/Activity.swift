@@ -20,23 +20,15 @@ package struct Activity: Hashable, Sendable {
     /// Whether there was no work.
     package var isEmpty: Bool { self == Activity() }
 
-    package static func + (left: Activity, right: Activity) -> Activity {
-        left.combined(with: right, +)
-    }
-
     /// Returns the work since `earlier`.
     package static func - (left: Activity, earlier: Activity) -> Activity {
-        left.combined(with: earlier, -)
-    }
-
-    private func combined(with other: Activity, _ operation: (Int, Int) -> Int) -> Activity {
-        var sum = Activity()
-        sum.polls = operation(polls, other.polls)
-        sum.changes = operation(changes, other.changes)
-        sum.deliveries = operation(deliveries, other.deliveries)
-        sum.failures = operation(failures, other.failures)
-        sum.lag = zip(lag, other.lag).map(operation)
-        return sum
+        var rest = Activity()
+        rest.polls = left.polls - earlier.polls
+        rest.changes = left.changes - earlier.changes
+        rest.deliveries = left.deliveries - earlier.deliveries
+        rest.failures = left.failures - earlier.failures
+        rest.lag = zip(left.lag, earlier.lag).map { $0 - $1 }
+        return rest
     }
 }
 

@@ -35,7 +35,7 @@ public struct AuditEntry: WireObject, Hashable {
 
     /// The object of a change.
     public struct Target: WireObject, Hashable {
-        /// The kind: `watch`, `endpoint`, `delivery`, `lane`, `key`, `order`, `suppression` or `store`.
+        /// The kind: `watch`, `endpoint`, `delivery`, `lane`, `key`, `suppression`, `entry` or `store`.
         public var kind = ""
         /// The ID in the API.
         public var id = ""

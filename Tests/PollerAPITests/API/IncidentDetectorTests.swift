@@ -135,7 +135,7 @@ struct IncidentDetectorTests {
             relay: relay,
             memoryUsed: { 0.93 }
         )
-        let calm = try await detector.check(at: time.now)
+        let calm = try await detector.check(at: time.now, open: [])
         #expect(
             calm[.deadLetters] == IncidentObservation() && calm[.endpointDisabled]?.troubles == []
         )
@@ -146,7 +146,7 @@ struct IncidentDetectorTests {
 
         #expect(calm[.mailRelay] == IncidentObservation())
         try await relay.noteRefusal("550 your address is blocked", at: time.now)
-        let refused = try await detector.check(at: time.now)[.mailRelay]
+        let refused = try await detector.check(at: time.now, open: [])[.mailRelay]
         #expect(refused?.troubles.first?.message.contains("550 your address is blocked") == true)
         #expect(refused?.action?.contains("POLLER_SMTP_URL") == true)
 
@@ -160,17 +160,17 @@ struct IncidentDetectorTests {
             _ = try await endpoints.create(endpoint, request: nil)
         }
         time.advance(by: day + .seconds(60))
-        let seen = try await detector.check(at: time.now)
+        let seen = try await detector.check(at: time.now, open: [])
         #expect(
             seen[.endpointDisabled]?.troubles.map(\.message)
                 == ["shop.example (ep_a) receives no events: it answered 410"]
         )
         #expect(seen[.keyExpiring]?.troubles.compactMap(\.subject) == ["key_soon"])
         time.advance(by: day * 7)
-        let ended = try await detector.check(at: time.now)
+        let ended = try await detector.check(at: time.now, open: [])
         #expect(ended[.keyExpiring]?.troubles == [], "it has ended")
         try await endpoints.enable(EndpointID(unchecked: "ep_a"))
-        let enabled = try await detector.check(at: time.now)
+        let enabled = try await detector.check(at: time.now, open: [])
         #expect(enabled[.endpointDisabled]?.troubles == [])
     }
 
@@ -196,7 +196,7 @@ struct IncidentDetectorTests {
             suspects: PoisonGuard(store: store, logger: LiveAPI.quiet),
             memoryUsed: { nil }
         )
-        let seen = try await detector.check(at: time.now)
+        let seen = try await detector.check(at: time.now, open: [])
         #expect(
             seen[.endpointDisabled] == nil,
             "a part that was not checked is neither well nor in trouble"
@@ -206,7 +206,7 @@ struct IncidentDetectorTests {
         let trouble = try #require(seen[.setAside]?.troubles.first)
         #expect(trouble.subject == part.id && trouble.message.contains("3 processes"))
         _ = try await store.endSetAside(part.id, isRedriven: true)
-        let after = try await detector.check(at: time.now)
+        let after = try await detector.check(at: time.now, open: [])
         #expect(after[.endpointDisabled]?.troubles == [] && after[.setAside]?.troubles == [])
     }
 
@@ -237,7 +237,7 @@ struct IncidentDetectorTests {
             endpoints: MemoryEndpointStore(time: time),
             keys: ListedKeys(),
             memoryUsed: { nil }
-        ).check(at: time.now)
+        ).check(at: time.now, open: [])
         let trouble = try #require(seen[.deadLetters]?.troubles.first)
         #expect(trouble.subject == "\(mark.endpoint)" && trouble.count == 1)
         #expect(

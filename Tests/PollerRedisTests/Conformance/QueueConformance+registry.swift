@@ -138,9 +138,12 @@ extension QueueConformance {
             var theirs = stored.endpoint
             theirs.payload = .thin
             try await bench.advance(ms: 10)
-            let replaced = try await store.replace(mine, version: stored.version).endpoint
-            try bench.equal(replaced?.updatedAt, stored.now + .milliseconds(10), "changed at")
-            try bench.equal(replaced?.createdAt, endpoint.createdAt, "created at")
+            let outcome = try await store.replace(mine, version: stored.version)
+            guard case .replaced(let replaced) = outcome else {
+                throw ConformanceFailure(message: "a change: \(outcome)")
+            }
+            try bench.equal(replaced.updatedAt, stored.now + .milliseconds(10), "changed at")
+            try bench.equal(replaced.createdAt, endpoint.createdAt, "created at")
             let refused = try await store.replace(theirs, version: stored.version)
             try bench.equal(refused, .changed, "the second change")
             let stale = try await store.remove(endpoint.id, version: stored.version)

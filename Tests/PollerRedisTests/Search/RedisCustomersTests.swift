@@ -89,11 +89,19 @@ struct RedisCustomersTests {
             let tokens = UnsubscribeTokens(secret: Array(repeating: 1, count: 32))
             let token = tokens.text(for: SuppressionEntry(recipient, of: .main))
             let entry = try #require(tokens.entry(of: token))
-            try await list.suppress(entry, because: .unsubscribed)
+            try await list.suppress(
+                entry,
+                because: .unsubscribed,
+                noting: SuppressionNote(at: Timestamp(ms: 0))
+            )
             let spelled = try MailAddress("kunde@example.ORG")
             #expect(try await list.reason(for: spelled, of: .main) == .unsubscribed)
             #expect(try await list.reason(for: spelled, of: other) == nil)
-            try await list.suppress(SuppressionEntry(everywhere: recipient), because: .complaint)
+            try await list.suppress(
+                SuppressionEntry(everywhere: recipient),
+                because: .complaint,
+                noting: SuppressionNote(at: Timestamp(ms: 0))
+            )
             #expect(try await list.reason(for: spelled, of: other) == .complaint)
             // No address is stored.
             let keys = try await client.send(RedisCommand("KEYS", ["t:suppressed:*"])).array ?? []

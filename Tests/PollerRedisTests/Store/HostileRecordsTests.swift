@@ -122,7 +122,8 @@ struct HostileRecordsTests {
         let recipient = try MailAddress("a@example.com")
         try await suppressions.suppress(
             SuppressionEntry(recipient, of: .main),
-            because: .unsubscribed
+            because: .unsubscribed,
+            noting: SuppressionNote(at: Timestamp(ms: 0))
         )
         let now = Timestamp(ms: 1_700_000_000_000)
         _ = try await suppressions.noteRefusal(SuppressionEntry(recipient, of: .main), at: now)

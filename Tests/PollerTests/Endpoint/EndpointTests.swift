@@ -1,10 +1,11 @@
 import Foundation
-import PollerDeliveries
 import PollerIdentity
 import PollerPayments
 import PollerTesting
 import PollerWatches
 import Testing
+
+@testable import PollerDeliveries
 
 @Suite("Endpoint")
 struct EndpointTests {
@@ -182,10 +183,9 @@ struct EndpointTests {
     func collects() throws {
         var endpoint = try Self.endpoint()
         let now = VirtualTime.start
-        #expect(endpoint.collects(at: now))
+        #expect(endpoint.collectsUntil == nil)
         endpoint.state = .disabled(reason: "x", at: now)
-        #expect(endpoint.collects(at: now + .seconds(86_399)))
-        #expect(!endpoint.collects(at: now + .seconds(86_400)))
+        #expect(endpoint.collectsUntil == now + .seconds(86_400))
     }
 
     @Test("a retry schedule is the channel's, `fast`, `none`, or custom within the limits")

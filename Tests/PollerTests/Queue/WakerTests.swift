@@ -59,23 +59,6 @@ struct WakerTests {
         #expect(clock.now == .init(offset: .zero))
     }
 
-    @Test("a wait for a wake continues after cancellation")
-    func waits() async {
-        let waker = Waker(clock: clock)
-        let woke = Shared(false)
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                await waker.wait()
-                woke.change { $0 = true }
-            }
-            group.cancelAll()
-            for _ in 0..<100 { await Task.yield() }
-            #expect(!woke.value)
-            waker.wake()
-        }
-        #expect(woke.value)
-    }
-
     @Test("no wake is lost when many arrive")
     func storm() async {
         let waker = Waker(clock: ContinuousClock())

@@ -35,11 +35,11 @@ struct HTTPSourcesTests {
         ]
     )
     func found(url: String, account: String, id: String) throws {
-        let key = try sources().key(of: url, account: nil)
+        let key = try sources().key(of: url, account: nil, among: .all)
         #expect(key.account.description == account)
         #expect(key.source.description == id)
         #expect(key.kind == .http)
-        #expect(try sources().key(of: url, account: AccountID(account)) == key)
+        #expect(try sources().key(of: url, account: AccountID(account), among: .all) == key)
     }
 
     @Test(
@@ -64,20 +64,22 @@ struct HTTPSourcesTests {
         ]
     )
     func refused(url: String) throws {
-        #expect(throws: InvalidInput.self) { try sources().key(of: url, account: nil) }
+        #expect(throws: InvalidInput.self) { try sources().key(of: url, account: nil, among: .all) }
     }
 
     @Test("a URL of two upstreams requires a matching account")
     func accounts() throws {
         let url = "https://twin.example/x/1"
-        #expect(throws: InvalidInput.self) { try sources().key(of: url, account: nil) }
-        let key = try sources().key(of: url, account: AccountID("other"))
+        #expect(throws: InvalidInput.self) { try sources().key(of: url, account: nil, among: .all) }
+        let key = try sources().key(of: url, account: AccountID("other"), among: .all)
         #expect(key.account.description == "other")
         for wrong in ["bank", "nobody"] {
             #expect(throws: InvalidInput.self) {
-                try sources().key(of: url, account: AccountID(wrong))
+                try sources().key(of: url, account: AccountID(wrong), among: .all)
             }
         }
-        #expect(throws: InvalidInput.self) { try HTTPSources([]).key(of: url, account: nil) }
+        #expect(throws: InvalidInput.self) {
+            try HTTPSources([]).key(of: url, account: nil, among: .all)
+        }
     }
 }

@@ -48,6 +48,7 @@ struct ChargeSearchTests {
                     await charger.charge(
                         watch,
                         order,
+                        by: nil,
                         object: RawJSON(unchecked: saved),
                         timeout: .seconds(12)
                     )

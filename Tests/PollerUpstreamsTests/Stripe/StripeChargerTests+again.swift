@@ -107,6 +107,7 @@ extension StripeChargerTests {
                 let result = await charger(rig, publicURL: "https://pay.example").charge(
                     watch(card, run: run),
                     order,
+                    by: nil,
                     object: try await object(rig, card),
                     timeout: .seconds(8)
                 )
@@ -141,6 +142,7 @@ extension StripeChargerTests {
                 await charger(rig, publicURL: "https://pay.example").charge(
                     watch(card),
                     try ChargeOrder(amount: amount, currency: "eur"),
+                    by: nil,
                     object: try await object(rig, card),
                     timeout: .seconds(8)
                 )

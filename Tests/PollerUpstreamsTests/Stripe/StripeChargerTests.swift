@@ -190,7 +190,13 @@ struct StripeChargerTests {
             #expect(charger.defaultCharge(for: AccountID(unchecked: "other")) == nil)
             let other = watch(rig.source, account: AccountID(unchecked: "other"))
             let seen = try await object(rig, rig.source)
-            let result = await charger.charge(other, order, object: seen, timeout: .seconds(8))
+            let result = await charger.charge(
+                other,
+                order,
+                by: nil,
+                object: seen,
+                timeout: .seconds(8)
+            )
             guard case .postponed = result else {
                 Issue.record("\(result)")
                 return
@@ -235,6 +241,7 @@ struct StripeChargerTests {
         await charger(rig).charge(
             watch(rig.source),
             .whole,
+            by: nil,
             object: RawJSON(unchecked: json),
             timeout: .seconds(8)
         )
