@@ -41,12 +41,6 @@ package struct ChargeLists: Hashable, Sendable {
 
     /// The value when no list was read.
     package static let unread = ChargeLists()
-
-    /// Creates a value from the lists that were read.
-    package init(disputes: RawJSON? = nil, refunds: RawJSON? = nil) {
-        self.disputes = disputes
-        self.refunds = refunds
-    }
 }
 
 /// The result of one poll.

@@ -26,13 +26,6 @@ package struct FeedBatch: Sendable {
     package let end: String
     /// The events with possible subscribers, oldest first.
     package let events: [FeedEvent]
-
-    /// Creates a batch.
-    package init(partition: Int, end: String, events: [FeedEvent]) {
-        self.partition = partition
-        self.end = end
-        self.events = events
-    }
 }
 
 /// A subscriber that a ``LiveFeed`` calls in its own task, so it must not wait.

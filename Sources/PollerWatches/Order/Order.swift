@@ -60,13 +60,6 @@ package struct Order: Hashable, Sendable {
         package let seq: Int
         package let payment: Payment
 
-        /// Creates a member.
-        package init(key: WatchKey, seq: Int, payment: Payment) {
-            self.key = key
-            self.seq = seq
-            self.payment = payment
-        }
-
         /// Whether it has ended without any money.
         var hasFailed: Bool { [.failed, .expired, .cancelled].contains(payment.state) }
     }
@@ -79,13 +72,6 @@ package struct Order: Hashable, Sendable {
         package let seq: Int
         /// The number of grants, from 1.
         package let number: Int
-
-        /// Creates a right.
-        package init(holder: WatchKey, seq: Int, number: Int) {
-            self.holder = holder
-            self.seq = seq
-            self.number = number
-        }
     }
 
     package let key: OrderKey

@@ -36,11 +36,6 @@ package struct RedisNodeReply: Sendable, Hashable {
     package let node: RedisEndpoint
     /// Its reply; an error reply is ``RedisValue/error(_:)``.
     package let reply: RedisValue
-
-    package init(node: RedisEndpoint, reply: RedisValue) {
-        self.node = node
-        self.reply = reply
-    }
 }
 
 /// Which of the masters are reachable now.
