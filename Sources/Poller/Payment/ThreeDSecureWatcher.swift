@@ -55,7 +55,7 @@ package struct ThreeDSecureWatcher: Sendable {
                     charge: order,
                     order: card.order
                 )
-                new.trace = card.trace
+                new.options.trace = card.trace
                 parts.append(new)
             }
         } catch {

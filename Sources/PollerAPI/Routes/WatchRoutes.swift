@@ -179,7 +179,7 @@ struct WatchRoutes {
             locator: locator,
             endpoints: endpoints
         )
-        new.trace = trace
+        new.options.trace = trace
         facts.add(new.key)
         if let refusal = try await openWatches.refusal(of: [new]) { throw Problem(refusal) }
         guard let result = try await enqueuer.enqueue([new], reading: true).first else {

@@ -88,7 +88,7 @@ struct WatchBatch {
     mutating func setTrace(_ trace: TraceContext?) {
         guard trace != nil else { return }
         for group in groups.indices {
-            for place in groups[group].indices { groups[group][place].trace = trace }
+            for place in groups[group].indices { groups[group][place].options.trace = trace }
         }
     }
 

@@ -2,7 +2,7 @@ package import PollerIdentity
 package import PollerPayments
 
 /// A request to watch a source, checked and ready for the store.
-package struct NewWatch: Hashable, Sendable, HasWatchOptions {
+package struct NewWatch: Hashable, Sendable {
     /// The limit of recipients per request.
     ///
     /// Each event costs a delivery to each recipient.

@@ -7,7 +7,7 @@ import SafeNumbers
 /// An upstream source that is polled until its status is final or its deadline passes.
 ///
 /// *Limits*: counts are kept from 0 to `SafeInteger.max`, so that increments cannot overflow.
-package struct Watch: Hashable, Sendable, HasWatchOptions {
+package struct Watch: Hashable, Sendable {
     /// The values of a watch: up to 900 bytes with about 30 references.
     private struct Fields: Hashable, Sendable {
         let key: WatchKey

@@ -41,29 +41,6 @@ package struct WatchOptions: Hashable, Sendable {
     }
 }
 
-/// A type with the options of a watch: the watch, and a request for one.
-package protocol HasWatchOptions {
-    var options: WatchOptions { get set }
-}
-
-extension HasWatchOptions {
-    package var policy: PollPolicy { options.policy }
-    /// The status up to which the source is followed.
-    package var goal: WatchGoal { options.goal }
-    /// The actions before a deadline; `unset` selects those of the account, or none.
-    package var acts: DeadlineActs {
-        get { options.acts }
-        set { options.acts = newValue }
-    }
-    /// The trace of the caller; `nil` when the caller sent none.
-    package var trace: TraceContext? {
-        get { options.trace }
-        set { options.trace = newValue }
-    }
-}
-
-/// The same for watches alone: another target calls the general form through the protocol, and each poll reads them
-/// many times.
 extension Watch {
     package var policy: PollPolicy { options.policy }
     /// The status up to which the source is followed.

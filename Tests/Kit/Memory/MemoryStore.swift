@@ -102,7 +102,8 @@ package final class MemoryStore: WatchStore, Outbox {
             switch commit.verdict {
             case .close(.expired) where item.record.deadline > now: state = commit.change.state
             // The next poll records the observed status.
-            case .close(.reached) where item.record.goal != .leftPending: state = item.record.state
+            case .close(.reached) where item.record.options.goal != .leftPending:
+                state = item.record.state
             default: return commit
             }
             return Commit(

@@ -4,7 +4,7 @@ import PollerPayments
 import PollerWatches
 
 /// The record of one watch in an in-memory store.
-struct WatchRecord: Sendable, HasWatchOptions {
+struct WatchRecord: Sendable {
     /// The number of events kept for resuming readers and for deliveries.
     private static let logMax = 100
 

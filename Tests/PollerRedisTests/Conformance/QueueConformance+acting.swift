@@ -66,7 +66,7 @@ extension QueueConformance {
                 for (trace, holds) in [
                     (nil, nil), (traces[0], traces[0]), (nil, traces[0]), (traces[1], traces[0]),
                 ] {
-                    new.trace = trace
+                    new.options.trace = trace
                     _ = try await bench.watches.enqueue([new])
                     try bench.equal(try await bench.snapshot(key).watch.trace, holds, "the trace")
                 }
@@ -79,7 +79,7 @@ extension QueueConformance {
                 _ = try await bench.watches.cancel(key)
                 let recorded = try await bench.watches.events(of: key, after: 0, limit: 10)
                 try bench.equal(recorded.map(\.trace), [traces[0]], "the trace of its event")
-                new.trace = traces[1]
+                new.options.trace = traces[1]
                 _ = try await bench.watches.enqueue([new])
                 try bench.equal(
                     try await bench.snapshot(key).watch.trace,

@@ -110,7 +110,7 @@ extension DeliveryHandlerTests {
     /// Records an event of a watch with a trace.
     private func recordTraced(_ trace: TraceContext?) async throws {
         var new = try NewWatch(key: key)
-        new.trace = trace
+        new.options.trace = trace
         _ = try await store.enqueue([new])
         try await record(["chargeable"])
     }
