@@ -32,9 +32,9 @@ package struct Payment: Hashable, Sendable {
     /// The time of the payment, if known; only once money has arrived.
     package let paidAt: Timestamp?
     /// The reason, if the state alone does not explain it.
-    package let reason: PaymentReason?
+    package private(set) var reason: PaymentReason?
     /// A refund that has not succeeded; not part of ``amountReturned``.
-    package let refund: RefundProgress?
+    package private(set) var refund: RefundProgress?
     /// The amount and currency shown to the customer, if the currency differs.
     package let presentment: Presentment?
 
@@ -65,33 +65,16 @@ package struct Payment: Hashable, Sendable {
 
     /// The payment with the reason that its capture window is closing.
     var closing: Payment {
-        Payment(
-            state: state,
-            amount: amount,
-            amountReceived: amountReceived,
-            amountReturned: amountReturned,
-            currency: currency,
-            method: method,
-            paidAt: paidAt,
-            reason: .windowClosing,
-            refund: refund,
-            presentment: presentment
-        )
+        var copy = self
+        copy.reason = .windowClosing
+        return copy
     }
 
     /// The payment without its pending or failed refund.
     package var withoutRefund: Payment {
-        Payment(
-            state: state,
-            amount: amount,
-            amountReceived: amountReceived,
-            amountReturned: amountReturned,
-            currency: currency,
-            method: method,
-            paidAt: paidAt,
-            reason: reason,
-            presentment: presentment
-        )
+        var copy = self
+        copy.refund = nil
+        return copy
     }
 
     /// Whether less was captured than authorised, with no further capture.
