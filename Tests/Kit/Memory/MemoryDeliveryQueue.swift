@@ -72,7 +72,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     package func commit(
         _ commits: [Commit<DeliveryChange>]
     ) async throws(StoreError) -> [CommitResult] {
-        try attempting { queue, now throws(StoreError) in
+        try changing { queue, now throws(StoreError) in
             try Self.commit(commits, to: &queue, now: now)
         }
     }
@@ -85,7 +85,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
             commits.allSatisfy { $0.ref.partition == request.partition },
             "commits and claim of one operation belong to one partition"
         )
-        return try attempting { queue, now throws(StoreError) in
+        return try changing { queue, now throws(StoreError) in
             let results = try Self.commit(commits, to: &queue, now: now)
             return (results, queue.claim(request, now: now, as: \.delivery))
         }
@@ -155,7 +155,7 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     }
 
     package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
-        try attempting { queue, now throws(StoreError) in
+        try changing { queue, now throws(StoreError) in
             for mark in deliveries {
                 let lane = LaneID(endpoint: mark.endpoint)
                 let partition = queue.partition(of: lane)
@@ -199,22 +199,11 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
     }
 
     /// Runs one operation atomically, then notifies subscribers of ready partitions.
-    func attempting<Result: Sendable>(
-        _ operation: (inout MemoryQueue<Record>, Timestamp) throws(StoreError) -> Result
-    ) throws(StoreError) -> Result {
-        let (result, wakes) = try queue.withLock { queue throws(StoreError) in
+    func changing<Result: Sendable, Failure: Error>(
+        _ operation: (inout MemoryQueue<Record>, Timestamp) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let (result, wakes) = try queue.withLock { queue throws(Failure) in
             (try operation(&queue, time.now), queue.takeWake(time.now))
-        }
-        wakeStreams.send(wakes)
-        return result
-    }
-
-    /// Runs one operation that cannot fail.
-    func changing<Result: Sendable>(
-        _ operation: (inout MemoryQueue<Record>, Timestamp) -> Result
-    ) -> Result {
-        let (result, wakes) = queue.withLock { queue in
-            (operation(&queue, time.now), queue.takeWake(time.now))
         }
         wakeStreams.send(wakes)
         return result
@@ -281,6 +270,6 @@ extension MemoryDeliveryQueue: MemoryLanes {
     func onQueue<Result: Sendable>(
         _ operation: (inout MemoryQueue<Record>, Timestamp) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        try attempting(operation)
+        try changing(operation)
     }
 }

@@ -6,7 +6,7 @@ extension MemoryStore: MemoryLanes {
     func onQueue<Result: Sendable>(
         _ operation: (inout MemoryQueue<WatchRecord>, Timestamp) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        try attempting { state, now throws(StoreError) in try operation(&state.queue, now) }
+        try changing { state, now throws(StoreError) in try operation(&state.queue, now) }
     }
 }
 

@@ -193,7 +193,7 @@ package final class MemoryStore: WatchStore, Outbox {
     package func commit(
         _ commits: [Commit<WatchChange>]
     ) async throws(StoreError) -> [CommitResult] {
-        try attempting { state, now throws(StoreError) in try state.commit(commits, now: now) }
+        try changing { state, now throws(StoreError) in try state.commit(commits, now: now) }
     }
 
     package func commit(
@@ -204,7 +204,7 @@ package final class MemoryStore: WatchStore, Outbox {
             commits.allSatisfy { $0.ref.partition == request.partition },
             "commits and claim of one operation belong to one partition"
         )
-        return try attempting { state, now throws(StoreError) in
+        return try changing { state, now throws(StoreError) in
             if state.flaws.contains(.claimsBeforeCommitting) {
                 let claim = state.queue.claim(request, now: now, as: \.watch)
                 return (try state.commit(commits, now: now), claim)
@@ -318,29 +318,11 @@ package final class MemoryStore: WatchStore, Outbox {
     // MARK: Access
 
     /// Runs one operation atomically, then notifies subscribers of ready partitions.
-    func attempting<Result: Sendable>(
-        _ operation: (inout State, Timestamp) throws(StoreError) -> Result
-    ) throws(StoreError) -> Result {
-        let outcome = try state.withLock { state throws(StoreError) in
+    func changing<Result: Sendable, Failure: Error>(
+        _ operation: (inout State, Timestamp) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let outcome = try state.withLock { state throws(Failure) in
             let result = try operation(&state, time.now)
-            defer { state.arrived = [] }
-            return (
-                result, wakes: state.queue.takeWake(time.now), marks: state.queue.takeMarks(),
-                arrivals: state.arrived
-            )
-        }
-        wakeStreams.send(outcome.wakes)
-        markStreams.send(outcome.marks)
-        arrivalStreams.send(outcome.arrivals)
-        return outcome.0
-    }
-
-    /// Runs one operation that cannot fail.
-    func changing<Result: Sendable>(
-        _ operation: (inout State, Timestamp) -> Result
-    ) -> Result {
-        let outcome = state.withLock { state in
-            let result = operation(&state, time.now)
             defer { state.arrived = [] }
             return (
                 result, wakes: state.queue.takeWake(time.now), marks: state.queue.takeMarks(),
