@@ -52,7 +52,7 @@ extension EventSweepTests {
     }
 
     /// An event list whose clock is some minutes behind the store's.
-    private final class SkewedList: AccountEvents {
+    private final class SkewedList: StubAccountEvents {
         private let listed = Mutex<[(event: AccountEvent, at: Timestamp)]>([])
 
         func add(_ source: String, at time: Timestamp) {
@@ -82,28 +82,6 @@ extension EventSweepTests {
                 return AccountEventsPage(events: all[(place + 1)...].map(\.event), hasMore: false)
             }
         }
-
-        func subject(
-            ofCharge charge: ChargeID,
-            in account: AccountID
-        ) async throws(AccountEventsFailure) -> SourceID? { nil }
-
-        func notice(
-            _ id: String,
-            of source: SourceID,
-            in account: AccountID
-        ) async throws(AccountEventsFailure) -> NoticeLookup { .unreadable }
-
-        func hasEvent(
-            _ event: AccountEvent,
-            about object: SourceID,
-            in account: AccountID
-        ) async throws(AccountEventsFailure) -> Bool { false }
-
-        func intent(
-            ofInvoice invoice: String,
-            in account: AccountID
-        ) async throws(AccountEventsFailure) -> SourceID? { nil }
     }
 
     @Test(

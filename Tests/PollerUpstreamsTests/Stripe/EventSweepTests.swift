@@ -143,7 +143,7 @@ struct EventSweepTests {
     }
 
     /// An event list that never responds.
-    private struct SilentEventList: AccountEvents {
+    private struct SilentEventList: StubAccountEvents {
         let asked: @Sendable () -> Void
 
         func events(
@@ -157,36 +157,6 @@ struct EventSweepTests {
             for await _ in never {}
             end.finish()
             throw .unavailable("cut off")
-        }
-
-        func subject(
-            ofCharge charge: ChargeID,
-            in account: AccountID
-        ) async throws(AccountEventsFailure) -> SourceID? {
-            nil
-        }
-
-        func notice(
-            _ id: String,
-            of source: SourceID,
-            in account: AccountID
-        ) async throws(AccountEventsFailure) -> NoticeLookup {
-            .unreadable
-        }
-
-        func hasEvent(
-            _ event: AccountEvent,
-            about object: SourceID,
-            in account: AccountID
-        ) async throws(AccountEventsFailure) -> Bool {
-            false
-        }
-
-        func intent(
-            ofInvoice invoice: String,
-            in account: AccountID
-        ) async throws(AccountEventsFailure) -> SourceID? {
-            nil
         }
     }
 

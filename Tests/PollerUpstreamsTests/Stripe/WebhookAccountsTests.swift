@@ -39,23 +39,8 @@ struct WebhookAccountsTests {
     ]
 
     /// A Stripe that has every notice and event of its accounts, and none of others.
-    struct StripeOf: AccountEvents {
+    struct StripeOf: StubAccountEvents {
         let accounts: Set<AccountID>
-
-        func events(
-            of account: AccountID,
-            _ list: EventList,
-            _ range: EventRange
-        ) async throws(AccountEventsFailure) -> AccountEventsPage {
-            AccountEventsPage(events: [], hasMore: false)
-        }
-
-        func subject(
-            ofCharge charge: ChargeID,
-            in account: AccountID
-        ) async throws(AccountEventsFailure) -> SourceID? {
-            nil
-        }
 
         func notice(
             _ id: String,
@@ -74,13 +59,6 @@ struct WebhookAccountsTests {
             in account: AccountID
         ) async throws(AccountEventsFailure) -> Bool {
             accounts.contains(account)
-        }
-
-        func intent(
-            ofInvoice invoice: String,
-            in account: AccountID
-        ) async throws(AccountEventsFailure) -> SourceID? {
-            nil
         }
     }
 

@@ -1,6 +1,8 @@
 import Foundation
 import Logging
+import PollerHints
 import PollerIdentity
+import PollerPayments
 import PollerQueue
 import PollerRedis
 import PollerTesting
@@ -99,4 +101,39 @@ struct AccountRig: Sendable {
     func hintedAt(_ source: String) async throws -> Timestamp? {
         try await watches.snapshot(of: key(source))?.watch.hintedAt
     }
+}
+
+/// A list of events for tests, which confirms nothing and has no events, objects or notices.
+protocol StubAccountEvents: AccountEvents {}
+
+extension StubAccountEvents {
+    func events(
+        of account: AccountID,
+        _ list: EventList,
+        _ range: EventRange
+    ) async throws(AccountEventsFailure) -> AccountEventsPage {
+        AccountEventsPage(events: [], hasMore: false)
+    }
+
+    func subject(
+        ofCharge charge: ChargeID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> SourceID? { nil }
+
+    func notice(
+        _ id: String,
+        of source: SourceID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> NoticeLookup { .unreadable }
+
+    func hasEvent(
+        _ event: AccountEvent,
+        about object: SourceID,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> Bool { false }
+
+    func intent(
+        ofInvoice invoice: String,
+        in account: AccountID
+    ) async throws(AccountEventsFailure) -> SourceID? { nil }
 }
