@@ -50,13 +50,7 @@ package struct Retention<
 
     /// Works until shutdown or cancellation.
     package func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await forget()
-                // If the sleep is cancelled, the loop's condition ends the loop.
-                try? await clock.sleep(for: Self.interval)
-            }
-        }
+        await clock.repeatUntilShutdown(every: Self.interval) { await forget() }
     }
 
     /// Runs one round.

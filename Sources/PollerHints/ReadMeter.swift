@@ -4,6 +4,7 @@ import Metrics
 package import Poller
 package import PollerIdentity
 package import PollerPayments
+import PollerQueue
 package import PollerWatches
 import SafeNumbers
 import ServiceLifecycle
@@ -74,13 +75,7 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
 
     /// Writes the counts regularly until shutdown, and once more then.
     package func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await self.flush()
-                // If the sleep is cancelled, the loop's condition ends the loop.
-                try? await self.clock.sleep(for: Self.interval)
-            }
-        }
+        await clock.repeatUntilShutdown(every: Self.interval) { await self.flush() }
         await flush()
     }
 

@@ -61,21 +61,17 @@ package struct IncidentMonitor<C: Clock>: Service where C.Duration == Duration {
 
     /// Checks whenever it is this process's turn, until shutdown or cancellation.
     package func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do throws(StoreError) {
-                    try await check()
-                } catch {
-                    // Every other part reports an unavailable store.
-                    let isUnavailable = if case .unavailable = error { true } else { false }
-                    logger.log(
-                        level: isUnavailable ? .debug : .warning,
-                        "incidents not checked",
-                        metadata: ["error": "\(error)"]
-                    )
-                }
-                // If the sleep is cancelled, the loop's condition ends the loop.
-                try? await clock.sleep(for: pace.pause)
+        await clock.repeatUntilShutdown(every: pace.pause) {
+            do throws(StoreError) {
+                try await check()
+            } catch {
+                // Every other part reports an unavailable store.
+                let isUnavailable = if case .unavailable = error { true } else { false }
+                logger.log(
+                    level: isUnavailable ? .debug : .warning,
+                    "incidents not checked",
+                    metadata: ["error": "\(error)"]
+                )
             }
         }
     }

@@ -49,13 +49,7 @@ package struct ClusterGauges: Service {
 
     /// Refreshes the gauges until shutdown.
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await refresh()
-                // Cancelled: the loop's condition ends it.
-                try? await clock.sleep(for: Self.period)
-            }
-        }
+        await clock.repeatUntilShutdown(every: Self.period) { await refresh() }
     }
 
     private func refresh() async {

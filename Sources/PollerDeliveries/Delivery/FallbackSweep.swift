@@ -67,13 +67,7 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
 
     /// Checks until shutdown.
     package func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await self.check()
-                // If the sleep is cancelled, the loop's condition ends the loop.
-                try? await self.clock.sleep(for: Self.interval)
-            }
-        }
+        await clock.repeatUntilShutdown(every: Self.interval) { await self.check() }
     }
 
     private func check() async {

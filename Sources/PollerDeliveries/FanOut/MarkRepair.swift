@@ -90,16 +90,12 @@ where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.
 
     /// Checks until shutdown.
     package func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do throws(StoreError) {
-                    try await self.check()
-                } catch {
-                    // The next check repeats the work.
-                    self.logger.debug("marks not checked", metadata: ["error": "\(error)"])
-                }
-                // If the sleep is cancelled, the loop's condition ends the loop.
-                try? await self.clock.sleep(for: Self.interval)
+        await clock.repeatUntilShutdown(every: Self.interval) {
+            do throws(StoreError) {
+                try await self.check()
+            } catch {
+                // The next check repeats the work.
+                self.logger.debug("marks not checked", metadata: ["error": "\(error)"])
             }
         }
     }
