@@ -13,7 +13,7 @@ package protocol DisputeReader: Sendable {
     func disputes(of account: AccountID) async throws(DisputeReadFailure) -> [AccountDispute]
 }
 
-/// A book that counts its reads among those of the account, which the upstream limits (``ReadMeter``).
+/// A reader that counts its reads among those of the account, which the upstream limits (``ReadMeter``).
 package struct CountedDisputes: DisputeReader {
     private let base: any DisputeReader
     private let store: any SweepStore

@@ -11,13 +11,13 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
     static var beat: Duration { .seconds(2) }
     /// The validity of one announcement.
     ///
-    /// Two lost beats use it up, so only one may be lost safely. Above ``listed`` processes the list is read less
+    /// Two lost beats use it up, so only one may be lost safely. From ``listed`` processes on the list is read less
     /// often, so a dead process is noticed later.
     static var span: Duration { .seconds(6) }
-    /// The number of processes up to which each beat reads the list of all.
+    /// The number of processes below which each beat reads the list of all.
     ///
-    /// For twice as many every second beat reads it, and so on. The cost of the lists then grows linearly with the
-    /// processes, not with their square.
+    /// From it on every second beat reads it, from twice as many every third, and so on. The cost of the lists then
+    /// grows linearly with the processes, not with their square.
     static var listed: Int { 50 }
     /// The maximum number of beats between two lists.
     static var quietMax: Int { 10 }

@@ -1,4 +1,4 @@
-package import PollerIdentity
+import PollerIdentity
 
 /// The rank of a process for each partition, by rendezvous hashing over the live processes.
 ///

@@ -14,7 +14,7 @@ package struct Enqueuer: Sendable {
 
     /// Creates an enqueuer that stores in `watches` and marks in `deliveries`.
     ///
-    /// Without a book, an order becomes known with the first event of its payments.
+    /// Without `orders`, an order becomes known with the first event of its payments.
     package init(
         watches: any WatchStore,
         deliveries: any DeliveryMarker,

@@ -25,8 +25,8 @@ package struct ChargeFollowUp: FollowUp {
 
     /// Creates a follow-up that charges through `charger`.
     ///
-    /// Without a book each source is charged, even if its order is paid. Without `threeDSecureWatcher` a 3-D Secure source is
-    /// created but not watched.
+    /// Without `orders` each source is charged, even if its order is paid. Without `threeDSecureWatcher` a 3-D Secure
+    /// source is created but not watched.
     package init(
         _ charger: any Charger,
         orders: OrderService? = nil,

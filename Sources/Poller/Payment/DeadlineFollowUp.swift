@@ -13,7 +13,7 @@ package struct DeadlineFollowUp: FollowUp {
     private let orders: OrderService?
     private let logger: Logger
 
-    /// Creates a follow-up that acts through `settler`; without a book a hold is captured even if its order is paid.
+    /// Creates a follow-up that acts through `settler`; without `orders` a hold is captured even if its order is paid.
     package init(_ settler: any Settler, orders: OrderService? = nil, logger: Logger) {
         self.settler = settler
         self.orders = orders

@@ -54,7 +54,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// Creates a reader; several readers in one group share the work.
     ///
-    /// Without a directory only inline `notify` URLs receive events. Without a book orders are not updated. Without
+    /// Without a directory only inline `notify` URLs receive events. Without `orders` no order is updated. Without
     /// `refunds` duplicate payments are not refunded. `suspects` sets aside entries that crash notifiers.
     package init(
         outbox: Events,

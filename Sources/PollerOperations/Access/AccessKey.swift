@@ -142,6 +142,15 @@ package struct AccessKey: Hashable, Sendable {
 package struct KeyID: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
+    /// Checks and wraps an ID from outside.
+    package init(_ text: String) throws(InvalidInput) {
+        let id = try IdentifierSyntax.check(text, field: "key", lengthMax: 64)
+        guard id.hasPrefix("key_") else {
+            throw InvalidInput(field: "key", message: "must be the ID of a key (key_…)")
+        }
+        description = id
+    }
+
     /// Wraps an ID from a store.
     package init(unchecked text: String) {
         description = text

@@ -1,3 +1,4 @@
+import PollerIdentity
 package import PollerOperations
 package import PollerQueue
 package import RedisClient

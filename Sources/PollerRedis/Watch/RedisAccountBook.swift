@@ -13,7 +13,7 @@ package struct RedisAccountBook: AccountCounts {
 
     private let redis: RedisPartitions
 
-    /// Creates the account book of a cluster.
+    /// Creates the counts of a cluster's accounts.
     package init(_ redis: RedisPartitions) { self.redis = redis }
 
     package func accounts(

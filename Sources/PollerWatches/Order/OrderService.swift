@@ -82,7 +82,7 @@ package struct OrderService: Sendable {
 
     private let store: any OrderStore
 
-    /// Creates a book over a store.
+    /// Creates a service over a store.
     package init(_ store: any OrderStore) {
         self.store = store
     }

@@ -159,7 +159,7 @@ private final class Stopwatch: Sendable {
     }
 }
 
-/// An account book that counts queries for open watches.
+/// Account counts that count the queries for open watches.
 ///
 /// It is a class because the test and the limit share it.
 private final class CountedAccounts: AccountCounts {

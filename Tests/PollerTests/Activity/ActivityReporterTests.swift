@@ -73,7 +73,7 @@ struct ActivityReporterTests {
         async let running: Void = group.run()
         // The reporter starts from its first reading of the total, at an unknown time.
         while store.reports.withLock({ $0 }).isEmpty {
-            total.withLock { $0 = $0 + polls(1) }
+            total.withLock { $0 = polls($0.polls + 1) }
             try await Task.sleep(for: .milliseconds(20))
             if total.withLock({ $0.polls }) == 10 { await group.triggerGracefulShutdown() }
             if total.withLock({ $0.polls }) > 200 { break }

@@ -7,7 +7,8 @@ import Synchronization
 
 /// An in-memory order store that records events.
 ///
-/// It is a class because the book and the test share it. The conformance suite "orders" tests the Redis store.
+/// It is a class because the order service and the test share it. The conformance suite "orders" tests the Redis
+/// store.
 final class FakeOrderStore: OrderStore {
     private let partitions: Int
     private let kept = Mutex<[OrderKey: Order]>([:])
