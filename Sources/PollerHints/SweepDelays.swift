@@ -1,5 +1,5 @@
 import Metrics
-import PollerIdentity
+package import PollerIdentity
 import Synchronization
 
 /// Reports the delay of each account's sweep, relative to its own interval.
@@ -27,6 +27,14 @@ final class SweepDelays<C: Clock>: Sendable where C.Duration == Duration {
     func updateMetric(_ account: AccountID) {
         let delay = known.withLock { $0[account]?.delay(at: clock.now) }
         guard let delay else { return }
+        SweepDelayMetric.record(delay, of: account)
+    }
+}
+
+/// The metric of an account's delay.
+package enum SweepDelayMetric {
+    /// Records a delay; zero for an account that is no longer swept, because its last value would stay for ever.
+    package static func record(_ delay: Duration, of account: AccountID) {
         Gauge(
             label: "poller_sweep_behind_seconds",
             dimensions: [("account", account.description)]

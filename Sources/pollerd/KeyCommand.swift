@@ -4,6 +4,7 @@ import Logging
 import PollerAPI
 import PollerIdentity
 import PollerOperations
+import PollerQueue
 import PollerRedis
 import PollerWire
 import ProgramOutput

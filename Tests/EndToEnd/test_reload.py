@@ -197,6 +197,25 @@ def test_an_endpoint_is_added_and_removed(house: House):
     wait_until(lambda: endpoints(house)["audit"] == "disabled", 10, "disabled")
 
 
+def test_an_endpoint_refused_by_a_full_store_is_registered_when_there_is_room(house: House):
+    notifier = house.cluster.notifiers[0]
+    with house.cluster.redis.client() as client:
+        client.config_set("maxmemory", 1)
+        try:
+            with Following(house):
+                house.write(bank=house.branch, endpoints=f"  audit: {{{house.hook('audit')}}}\n")
+            wait_until(lambda: notifier.metric("poller_config_mistakes") == 1, 20, "the refusal is reported")
+            assert "not yet applied to the store" in notifier.stderr() and "maxmemory" in notifier.stderr()
+            assert endpoints(house)["audit"] == "disabled"
+        finally:
+            client.config_set("maxmemory", 0)
+    wait_until(lambda: endpoints(house)["audit"] == "enabled", 30, "registered")
+    wait_until(lambda: notifier.metric("poller_config_mistakes") == 0, 20, "no longer refused")
+    with Following(house):
+        house.write(bank=house.branch)
+    wait_until(lambda: endpoints(house)["audit"] == "disabled", 10, "disabled")
+
+
 def test_an_invalid_file_changes_nothing(house: House):
     payment(house, house.branch, "steady")
     wait_until(lambda: seen(house.branch, "steady"), 15, "polled")

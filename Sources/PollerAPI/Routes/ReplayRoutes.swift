@@ -77,14 +77,13 @@ struct ReplayRoutes {
         let registered = try await registered(id, for: context.caller)
         let account = try await check(id, registered, for: context.caller)
         if let running = try await backend.deliveries.replay(of: id), running.progress == .running {
-            throw Problem(
-                .replayRunning,
-                "A replay of \(id) is running; GET its progress, and start another when "
-                    + "it has ended."
-            )
+            throw Self.isRunning(id)
         }
-        try await backend.deliveries.record(job)
-        guard runner.start(job, endpoint: registered) else {
+        // The record follows, because it says that the replay runs.
+        switch runner.reserve(job) {
+        case .reserved: break
+        case .isRunning: throw Self.isRunning(id)
+        case .tooMany:
             throw Problem(
                 .replayRunning,
                 "\(ReplayRunner.runningMax) replays are running on this server already; "
@@ -92,8 +91,22 @@ struct ReplayRoutes {
                 retryAfterSeconds: 10
             )
         }
+        do {
+            try await backend.deliveries.record(job)
+        } catch {
+            runner.release(job)
+            throw error
+        }
+        runner.start(job, endpoint: registered)
         note(job, of: account, name: registered?.name, context)
         return Response(Replay(job), status: .accepted)
+    }
+
+    private static func isRunning(_ id: EndpointID) -> Problem {
+        Problem(
+            .replayRunning,
+            "A replay of \(id) is running; GET its progress, and start another when it has ended."
+        )
     }
 
     /// Records a replay in the audit trail.
@@ -220,13 +233,31 @@ final class ReplayRunner: Sendable {
         )
     }
 
-    /// Accepts a job; `false` if too many are running.
-    func start(_ job: ReplayJob, endpoint: PollerDeliveries.Endpoint?) -> Bool {
-        let isTaken = running.withLock { running in
-            running.count < Self.runningMax && running.insert(job.endpoint).inserted
+    /// The result of ``reserve(_:)``.
+    enum Reservation {
+        case reserved
+        /// A replay of the endpoint is running on this server.
+        case isRunning
+        /// As many replays as allowed are running on this server.
+        case tooMany
+    }
+
+    /// Reserves a place for a job, which is then started or released.
+    func reserve(_ job: ReplayJob) -> Reservation {
+        running.withLock { running in
+            if running.contains(job.endpoint) { return .isRunning }
+            guard running.count < Self.runningMax else { return .tooMany }
+            running.insert(job.endpoint)
+            return .reserved
         }
-        if isTaken { incoming.yield((job, endpoint)) }
-        return isTaken
+    }
+
+    /// Gives up the place of a job that was not started.
+    func release(_ job: ReplayJob) { running.withLock { _ = $0.remove(job.endpoint) } }
+
+    /// Starts a job that has a place.
+    func start(_ job: ReplayJob, endpoint: PollerDeliveries.Endpoint?) {
+        incoming.yield((job, endpoint))
     }
 
     /// Runs incoming jobs until cancelled.
@@ -236,7 +267,7 @@ final class ReplayRunner: Sendable {
                 // Ends on completion, or is cancelled with this loop.
                 group.addTask {
                     await self.replayer.run(job, endpoint: endpoint)
-                    self.running.withLock { _ = $0.remove(job.endpoint) }
+                    self.release(job)
                 }
             }
             group.cancelAll()

@@ -14,6 +14,8 @@ package struct Replayer: Sendable {
     /// The number of checks of a leased delivery; an attempt takes at most 30 s.
     private static let roundsMax = 40
     private static let pause = Duration.seconds(1)
+    /// The maximum wait between two records of the progress. A record expires after three minutes.
+    private static let recordInterval = Duration.seconds(60)
 
     private let watches: any WatchStore
     private let outbox: any Outbox
@@ -150,9 +152,27 @@ package struct Replayer: Sendable {
             }
             job.matched += done
             open = held
-            if done > 0 { try await clock.sleep(for: .seconds(1) * done / max(job.rate, 1)) }
+            if done > 0 { try await pause(after: done, job) }
         }
         job.busy += open.count
+    }
+
+    /// Waits so long after a number of deliveries that the job keeps its rate.
+    ///
+    /// Its record is renewed meanwhile: without it, a second replay of the endpoint could start.
+    private func pause(after count: Int, _ job: ReplayJob) async throws {
+        for wait in Self.waits(after: count, rate: job.rate) {
+            try await clock.sleep(for: wait)
+            try await deliveries.record(job)
+        }
+    }
+
+    /// Returns the waits after a number of deliveries, with a record after each of them.
+    static func waits(after count: Int, rate: Int) -> [Duration] {
+        let whole = Duration.seconds(1) * count / max(rate, 1)
+        let parts = Int(clamping: whole.ms / recordInterval.ms)
+        let full = Array(repeating: recordInterval, count: parts)
+        return full + [whole - recordInterval * full.count]
     }
 
     private func read(
@@ -235,7 +255,7 @@ package struct Replayer: Sendable {
                     try await deliveries.mark(
                         missing.map { DeliveryMark(endpoint: endpoint.id, watch: $0.event.key) }
                     )
-                    try await clock.sleep(for: .seconds(1) * missing.count / max(job.rate, 1))
+                    try await pause(after: missing.count, job)
                 }
                 try await deliveries.record(job)
             }

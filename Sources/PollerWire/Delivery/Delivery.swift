@@ -236,13 +236,13 @@ public struct ReplayRequest: WireObject, Hashable {
     package static let shape = Shape<ReplayRequest>(
         request: "NewReplay",
         "a replay",
-        mustBe: #"The body must be a replay, an object such as {"since":"2h"}"#
+        mustBe: #"The body must be a replay, an object such as {"status":"dead"}"#
     ) {
         Field(
             "status",
             \.status,
             .standard("\"dead\""),
-            note: "failed: dead-lettered events only. all: every event since a time, accepted "
+            note: "dead: dead letters only. all: every event since a time, accepted "
                 + "or not."
         )
         Field("since", \.since, note: "Only events recorded since this time. Required with all.")

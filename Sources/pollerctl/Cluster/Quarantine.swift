@@ -31,7 +31,7 @@ struct QuarantineCommand: AsyncParsableCommand {
 struct QuarantineList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List quarantined watches with the reason, oldest first.",
+        abstract: "List quarantined watches with the reason, newest first.",
         discussion: "--json prints one watch per line. Example: pollerctl quarantine list"
     )
     static let route = ListRoute<Watch>("/v1/quarantine")

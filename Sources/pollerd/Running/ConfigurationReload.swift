@@ -48,6 +48,10 @@ struct ConfigurationReload: Service {
     private static let pace = Duration.seconds(1)
     /// The number of checks after which a rejected configuration is read again, even if its files are unchanged.
     private static let againAfter = 5
+    /// The number of checks between two attempts to align a store that refuses a part.
+    ///
+    /// Each attempt reads all endpoints.
+    private static let refusedPause = 10
     /// The maximum of configurations that are remembered while the store is unavailable.
     private static let behindMax = 32
     /// The maximum of mistakes logged per reading.
@@ -81,15 +85,17 @@ struct ConfigurationReload: Service {
         /// The marks of the files when they were read, and the changed marks that the last check saw.
         var read: FileMarks
         var seen: FileMarks?
-        /// The settings in effect since the store was last aligned.
+        /// The settings in effect since the store was last aligned; `nil` for those before the start.
         ///
         /// The store may match any of them in part.
-        var behind: [Settings] = []
+        var behind: [Settings?] = []
         /// The mistakes of the last reading, and the number of checks since then.
         var mistakes: [String] = []
         var checks = 0
         /// The reason why the store rejects the configuration, if retrying alone does not help.
         var refusal: String?
+        /// The number of checks until the store is tried again.
+        var pause = 0
 
         /// The number of problems that an operator must fix.
         var mistakeCount: Int { mistakes.count + (refusal == nil ? 0 : 1) }
@@ -129,6 +135,7 @@ struct ConfigurationReload: Service {
             files: feed.files,
             read: feed.marks
         )
+        if change.node.live.lacksEndpoints { state.behind = [nil] }
         for await cause in causes {
             switch cause {
             case .hangup:
@@ -136,7 +143,8 @@ struct ConfigurationReload: Service {
                 reload(&state)
             case .tick: checkFiles(&state)
             }
-            if !state.behind.isEmpty { await align(&state) }
+            state.pause -= 1
+            if !state.behind.isEmpty, state.pause <= 0 { await align(&state) }
         }
     }
 
@@ -212,6 +220,7 @@ struct ConfigurationReload: Service {
         let former = change.node.live.now.settings
         apply()
         state.behind = state.behind.suffix(Self.behindMax - 1) + [former]
+        state.pause = 0
 
         let difference = ConfigurationDifference(from: state.configuration, to: configuration)
         let waiting = ConfigurationDifference(from: feed.configuration, to: configuration).atRestart
@@ -263,6 +272,7 @@ struct ConfigurationReload: Service {
                 metadata: ["error": "\(failure)"]
             )
             state.refusal = failure
+            state.pause = Self.refusedPause
         }
         ReloadMetrics.found(mistakes: state.mistakeCount)
     }

@@ -1,4 +1,5 @@
 import PollerHints
+import PollerIdentity
 import ServiceLifecycle
 
 /// Sweeps the events of the configured accounts, and follows changes of the configuration.
@@ -14,7 +15,10 @@ struct ConfiguredSweep: Service {
     let clock: ContinuousClock
     /// The accounts to sweep now.
     let accounts: @Sendable () -> Accounts
-    let sweep: @Sendable (Accounts) -> EventSweep<ContinuousClock>
+    /// Sweeps accounts until it is cancelled.
+    let sweep: @Sendable (Accounts) async -> Void
+    /// Ends the reports about an account that is no longer swept.
+    let endReports: @Sendable (AccountID) -> Void
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -26,9 +30,8 @@ struct ConfiguredSweep: Service {
     private func follow(_ swept: Accounts) async {
         await withTaskGroup(of: Void.self) { group in
             if !swept.isEmpty {
-                let sweep = sweep(swept)
                 // Ended by the check below, or with this task.
-                group.addTask { await sweep.run() }
+                group.addTask { await sweep(swept) }
             }
             while !Task.isCancelled, accounts() == swept {
                 // Cancelled: the loop's condition ends it.
@@ -36,5 +39,7 @@ struct ConfiguredSweep: Service {
             }
             group.cancelAll()
         }
+        let left = Set(swept.map(\.id)).subtracting(accounts().map(\.id))
+        for account in left { endReports(account) }
     }
 }

@@ -64,6 +64,7 @@ final class ConfiguredParts: Sendable {
 /// It is a class because all roles of a process share it.
 final class LiveConfiguration: Sendable {
     private let held: Mutex<ConfiguredParts>
+    private let refused = Mutex(false)
 
     init(_ configured: ConfiguredParts) {
         held = Mutex(configured)
@@ -72,10 +73,16 @@ final class LiveConfiguration: Sendable {
     /// The configuration now in effect.
     var now: ConfiguredParts { held.withLock { $0 } }
 
+    /// Whether the store has refused endpoints of the file at the start.
+    var lacksEndpoints: Bool { refused.withLock { $0 } }
+
     /// Replaces the configuration in effect.
     func replace(with configured: ConfiguredParts) {
         held.withLock { $0 = configured }
     }
+
+    /// Notes that the store has refused endpoints of the file at the start.
+    func endpointsWereRefused() { refused.withLock { $0 = true } }
 }
 
 extension LiveConfiguration: ItemHandler {

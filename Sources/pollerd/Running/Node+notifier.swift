@@ -83,7 +83,7 @@ extension Node {
     ) async throws -> (
         shared: [Heartbeat<ContinuousClock>.Loop], services: [any Service]
     ) {
-        try await registerEndpoints(live.now)
+        try await registerFirstEndpoints()
         let directory = EndpointDirectory(
             store: cluster.endpoints,
             operators: settings.operators,
@@ -191,18 +191,15 @@ extension Node {
     }
 
     /// Makes the registry match the endpoints of the configuration file.
+    ///
+    /// - Throws: ``EndpointsRefused`` after everything else was applied; or another error of the store.
     func registerEndpoints(_ configured: ConfiguredParts) async throws {
         guard let file = configured.endpoints else { return }
-        do {
+        var leftOut: [String] = []
+        do throws(StoreError) {
             try await file.apply { change in
                 guard !change.isLeftOut else {
-                    log("endpoints").error(
-                        "limit of endpoints reached; an endpoint of the file is not registered",
-                        metadata: [
-                            "endpoint": "\(change.id)", "endpoint.name": "\(change.name ?? "")",
-                            "hint": "remove unused endpoints; it is then registered",
-                        ]
-                    )
+                    leftOut.append(change.name ?? "\(change.id)")
                     return
                 }
                 log("endpoints").notice(
@@ -213,12 +210,42 @@ extension Node {
                     ]
                 )
             }
-        } catch StoreError.full {
-            // Registered endpoints are served. The sync adds the others.
+        } catch {
+            guard error == .full else { throw error }
+            throw EndpointsRefused.storeFull
+        }
+        if !leftOut.isEmpty { throw EndpointsRefused.tooMany(leftOut) }
+    }
+
+    /// Makes the registry match at the start, as far as the store accepts it.
+    ///
+    /// Registered endpoints are served in any case. The others are tried again while the process runs
+    /// (``ConfigurationReload``).
+    private func registerFirstEndpoints() async throws {
+        do {
+            try await registerEndpoints(live.now)
+        } catch let error as EndpointsRefused {
+            live.endpointsWereRefused()
             log("endpoints").error(
-                "the store is full; changes to the file's endpoints are applied at the next start",
-                metadata: ["hint": "give Redis more memory (maxmemory)"]
+                "endpoints of the file are not registered yet",
+                metadata: ["error": "\(error)"]
             )
+        }
+    }
+}
+
+/// The reason why the store does not hold every endpoint of the configuration file.
+enum EndpointsRefused: Error, CustomStringConvertible {
+    case storeFull
+    /// The registry has no room for the endpoints with these names.
+    case tooMany([String])
+
+    var description: String {
+        switch self {
+        case .storeFull: "the store is full: give Redis more memory (maxmemory)"
+        case .tooMany(let names):
+            "the limit of endpoints is reached, and \(names.joined(separator: ", ")) not "
+                + "registered: remove unused endpoints"
         }
     }
 }

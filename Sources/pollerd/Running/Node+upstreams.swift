@@ -135,7 +135,7 @@ extension Node {
             clock: clock,
             accounts: { [live] in Self.sweptAccounts(live.now) },
             sweep: { accounts in
-                EventSweep(
+                await EventSweep(
                     accounts: accounts,
                     events: live,
                     store: sweeps,
@@ -145,8 +145,9 @@ extension Node {
                     owner: cluster.owner,
                     clock: clock,
                     logger: log("sweep")
-                )
-            }
+                ).run()
+            },
+            endReports: { SweepDelayMetric.record(.zero, of: $0) }
         )
     }
 

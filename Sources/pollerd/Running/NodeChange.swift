@@ -77,13 +77,15 @@ struct NodeChange: Sendable {
         }
     }
 
-    /// Aligns the store with the settings in effect, where they differ from the `former` ones.
-    func align(since former: Settings) async throws {
+    /// Aligns the store with the settings in effect, where they differ from the `former` ones; `nil` after a start at
+    /// which the store has refused endpoints.
+    func align(since former: Settings?) async throws {
         let configured = node.live.now
         if parts.polling != nil {
-            try await node.limitUpstreams(configured.settings, since: former)
+            let settings = configured.settings
+            try await node.limitUpstreams(settings, since: former ?? settings)
         }
-        if configured.settings.sections.endpoints != former.sections.endpoints {
+        if former.map({ configured.settings.sections.endpoints != $0.sections.endpoints }) ?? true {
             try await node.registerEndpoints(configured)
         }
     }

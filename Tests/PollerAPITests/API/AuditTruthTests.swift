@@ -33,9 +33,10 @@ struct AuditTruthTests {
         _ method: HTTPMethod,
         _ path: String,
         _ body: String? = nil,
-        key: String = admin
+        key: String = admin,
+        type: String = "application/json"
     ) async throws -> Answer {
-        let headers = ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
+        let headers = ["Authorization": "Bearer \(key)", "Content-Type": type]
         return try await api.request(method, path, body: body, headers: headers)
     }
 
@@ -61,6 +62,29 @@ struct AuditTruthTests {
             #expect(answer.status == 503, "\(answer.text)")
             let entries = try await trail(api)
             #expect(entries.map { $0["action"] as? String } == ["cancelWatches"])
+        }
+    }
+
+    @Test("a change whose answer is lost is audited, because a repeat finds nothing to change")
+    func lostAnswer() async throws {
+        try await run { api in
+            try await enqueue(api, ["src_1"], account: "acme")
+            #expect(try await send(api, .DELETE, "/v1/watches/src_1?account=acme").status == 200)
+            let path = "/v1/watches/src_1/archive?account=acme"
+            let line = try await send(api, .GET, path).text.replacing("src_1", with: "src_2")
+            api.plan.fail(.other, [.answerLost])
+            let restore = "/v1/watches/batch/restore?trust=true"
+            let type = "application/x-ndjson"
+            let lost = try await send(api, .POST, restore, line, type: type)
+            #expect(lost.status == 503, "\(lost.text)")
+            let again = try await send(api, .POST, restore, line, type: type)
+            #expect(again.number("present") == 1, "\(again.text)")
+            let entries = try await trail(api)
+            #expect(
+                entries.map { $0["action"] as? String } == ["restoreWatches", "cancelWatch"]
+            )
+            let after = try #require(entries.first?["after"] as? [String: Any])
+            #expect(after["result"] as? String == "unknown")
         }
     }
 

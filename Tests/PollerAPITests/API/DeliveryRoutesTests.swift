@@ -237,6 +237,26 @@ struct DeliveryRoutesTests {
         }
     }
 
+    @Test("a server runs one replay of an endpoint, and four in all")
+    func reservedReplays() async throws {
+        try await LiveAPI.run { api in
+            let replayer = Replayer(
+                watches: api.backend.watches,
+                outbox: api.backend.outbox,
+                deliveries: api.backend.deliveries,
+                clock: ContinuousClock()
+            )
+            let runner = ReplayRunner(replayer: replayer)
+            let jobs = (0...4).map { number in
+                ReplayJob(endpoint: EndpointID(unchecked: "ep_\(number)"), choice: .dead, since: nil)
+            }
+            #expect(jobs[..<4].map(runner.reserve) == Array(repeating: .reserved, count: 4))
+            #expect(runner.reserve(jobs[4]) == .tooMany && runner.reserve(jobs[3]) == .isRunning)
+            runner.release(jobs[0])
+            #expect(runner.reserve(jobs[4]) == .reserved)
+        }
+    }
+
     @Test("a replay retries the dead letters of an endpoint, and a dry run only counts them")
     func replay() async throws {
         try await LiveAPI.run { api in

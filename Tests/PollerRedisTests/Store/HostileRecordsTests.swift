@@ -174,6 +174,42 @@ struct HostileRecordsTests {
         }
     }
 
+    @Test("a check reports lost events and misplaced items as faults that no repair corrects")
+    func lastingFaults() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, partitions: 2)
+            let store = harness.store
+            let key = WatchKey("src_1", of: .main)
+            let partition = store.partition(of: key.lane)
+            _ = try await store.enqueue([try NewWatch(key: key)])
+            let claim = ClaimRequest(partition: partition, limit: 10)
+            let lease = try #require(try await store.claim(claim).leases.first)
+            let event = Event(lease.item, status: .chargeable, polledAt: lease.claimedAt)
+            let change = WatchChange(state: lease.item.state, event: event)
+            let commit = Commit(ref: lease.ref, verdict: .next(after: .seconds(60)), change: change)
+            #expect(try await store.commit([commit]) == [.done])
+            let keys = store.redis.keys
+            let misplaced = keys.item(key.id.description, 1 - partition)
+            for command in [
+                RedisCommand("DEL", [.string(keys.log("\(key.id)", partition))]),
+                RedisCommand("COPY", [.string(keys.item("\(key.id)", partition)), .string(misplaced)]),
+            ] { _ = try await client.send(command) }
+            for repairing in [true, false] {
+                var (faults, lasting): ([String], [String]) = ([], [])
+                var cursor: String?
+                repeat {
+                    let page = try await store.audit(after: cursor, repairing: repairing)
+                    faults += page.faults
+                    lasting += page.lasting
+                    cursor = page.next
+                } while cursor != nil
+                #expect(lasting.contains { $0.contains("has recorded 1 events and keeps 0") })
+                #expect(lasting.contains { $0.contains("which is in \(partition)") })
+                #expect(Set(lasting).isSubset(of: faults))
+            }
+        }
+    }
+
     /// Damages one of three watches.
     ///
     /// The other two are listed, claimed, recovered, published and closed.

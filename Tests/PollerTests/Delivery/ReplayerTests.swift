@@ -1,4 +1,3 @@
-import PollerDeliveries
 import PollerIdentity
 import PollerOperations
 import PollerPayments
@@ -6,6 +5,8 @@ import PollerQueue
 import PollerTesting
 import PollerWatches
 import Testing
+
+@testable import PollerDeliveries
 
 @Suite("Replayer", .timeLimit(.minutes(5)))
 struct ReplayerTests {
@@ -142,6 +143,13 @@ struct ReplayerTests {
         let job = try await replay(.all, since: events[0].polledAt)
         #expect(job.progress == .finished && job.matched == 1)
         #expect(try await deliveries.delivery(id)?.state == .waiting)
+    }
+
+    @Test("a slow replay renews its record, which expires after three minutes")
+    func slow() {
+        let slow = Replayer.waits(after: 200, rate: 1)
+        #expect(slow == [.seconds(60), .seconds(60), .seconds(60), .seconds(20)])
+        #expect(Replayer.waits(after: 50, rate: 100) == [.milliseconds(500)])
     }
 
     @Test("a delivery with an attempt in progress is checked again after it")
