@@ -27,8 +27,10 @@ struct EventSubscription {
     private static let refusedWait = Duration.seconds(30)
 
     private let client: PollerClient
-    private let sources: [String]
-    private let account: String?
+    /// The sources in the query, or none if the follower filters.
+    let sources: [String]
+    /// The account in the query.
+    let account: String?
     private let types: [String]
     private let clock = ContinuousClock()
     private var stream: EventStreamReader?
@@ -37,8 +39,11 @@ struct EventSubscription {
     /// Creates a reader for the events of these names, account and types.
     init(_ client: PollerClient, names: [WatchName], account: String?, types: [String]) {
         self.client = client
-        sources = names.count <= Self.namesPerQueryMax ? names.map(\.source) : []
-        self.account = account
+        // The gateway reads sources of one account only, so the follower filters those of several.
+        let isOneAccount = Set(names.map(\.account)).count <= 1
+        let areInQuery = isOneAccount && names.count <= Self.namesPerQueryMax
+        sources = areInQuery ? names.map(\.source) : []
+        self.account = account ?? (areInQuery ? names.first?.account : nil)
         self.types = types
         streamAt = clock.now
     }

@@ -196,6 +196,36 @@ struct EventStreamTests {
         }
     }
 
+    @Test("sources without an account are those of the default account, which must be clear")
+    func defaultAccount() async throws {
+        try await LiveBench.run { bench in
+            try await bench.record("src_1", "pending")
+            let two = ["--token", "key-two"]
+            for names in ["source=src_1", "source=src_1,src_2"] {
+                let path = "/v1/events/stream?\(names)"
+                for since in ["snapshot", "nonsense", "now"] {
+                    let answer = try await bench.stream("\(path)&since=\(since)", two)
+                    #expect(answer.status == 400, "\(names) \(since)")
+                    let body = answer.lines.first?["body"]?.string
+                    #expect(body?.contains("account: is required") == true)
+                }
+                let foreign = try await bench.stream("\(path)&account=default", two)
+                #expect(foreign.status == 400)
+                let own = try await bench.stream("\(path)&account=acct_a&since=snapshot", two)
+                try await own.streamed("ready")
+                #expect(!own.messages.contains { $0["event"]?.string == "snapshot" })
+            }
+            // A key of all accounts gets the default account, as over a WebSocket.
+            let all = try await bench.stream("/v1/events/stream?source=src_1")
+            try await all.streamed("ready")
+            let other = AccountID(unchecked: "acct_other")
+            try await bench.record("src_1", "failed", account: other)
+            try await bench.record("src_1", "chargeable")
+            try await all.streamed("message") { $0["data"]?["status"]?.string == "chargeable" }
+            #expect(all.messages.allSatisfy { $0["data"]?["account"]?.string != "acct_other" })
+        }
+    }
+
     @Test("pages of allowed origins may connect and send an Authorization header")
     func origins() async throws {
         try await LiveBench.run(allowedOrigins: ["https://shop.example"]) { bench in

@@ -11,7 +11,7 @@ import SafeNumbers
 /// Last-Event-ID: <cursor>
 /// ```
 /// `since` is a cursor, `now` or `snapshot`. Browsers send `Last-Event-ID` when they reconnect. It takes precedence
-/// over `since` and `after_seq`.
+/// over `since` and `after_seq`. Named sources without `account` are those of the default account.
 struct EventStreamRequest: Hashable, Sendable {
     /// The maximum length of a query.
     ///
@@ -70,7 +70,9 @@ struct EventStreamRequest: Hashable, Sendable {
         let list = { (name: String) in
             query[name]?.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         }
-        let usesDefaultAccount = query["account"] == nil && source != nil
+        // As over a WebSocket, a source without an account belongs to the default account.
+        let namesSources = source != nil || query["source"] != nil
+        let usesDefaultAccount = query["account"] == nil && namesSources
         return try Subscription(
             id: "s1",
             account: usesDefaultAccount ? try principal.defaultAccount : query["account"],

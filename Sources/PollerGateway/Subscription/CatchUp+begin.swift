@@ -106,7 +106,9 @@ extension CatchUp {
         guard subscription.from == .snapshot || lost != nil else { return state }
         for source in (subscription.sources ?? []).sorted(by: { "\($0)" < "\($1)" }) {
             let key = key(of: source)
-            guard let snapshot = try await store.snapshot(of: key) else { continue }
+            guard subscription.accounts.contains(key.account),
+                let snapshot = try await store.snapshot(of: key)
+            else { continue }
             take(snapshot, of: source, &state)
             messages.append(.snapshot(snapshot, cursor: cursor(state)))
         }

@@ -146,6 +146,23 @@ struct EventStreamClientTests {
         }
     }
 
+    @Test("a query has the account of its watches, and names no source if they have several")
+    func accounts() throws {
+        let client = try PollerClient(url: "http://127.0.0.1:1")
+        func query(_ names: [WatchName]) -> EventSubscription {
+            EventSubscription(client, names: names, account: nil, types: [])
+        }
+        let plain = query(["src_1", "src_2"])
+        #expect(plain.sources == ["src_1", "src_2"])
+        #expect(plain.account == nil)
+        let acme = query([WatchName("src_1", account: "acme")])
+        #expect(acme.sources == ["src_1"])
+        #expect(acme.account == "acme")
+        let mixed = query(["src_1", WatchName("src_2", account: "acme")])
+        #expect(mixed.sources.isEmpty)
+        #expect(mixed.account == nil)
+    }
+
     @Test("messages parse the same for any chunk size, and an oversized message is rejected")
     func parsing() throws {
         let text =

@@ -15,7 +15,7 @@ import Testing
 
 /// A gateway on a free port over an in-memory store, with helpers to record events.
 struct LiveBench: Sendable {
-    /// A key for every account, and keys for a single one.
+    /// A key for every account, keys for a single one, and one for two.
     struct Keys: Authenticator {
         let anonymous: Principal? = nil
 
@@ -25,6 +25,13 @@ struct LiveBench: Sendable {
             case "key-main": Principal(name: "main", accounts: .some([.main]))
             case "key-other":
                 Principal(name: "other", accounts: .some([AccountID(unchecked: "acct_other")]))
+            case "key-two":
+                Principal(
+                    name: "two",
+                    accounts: .some([
+                        AccountID(unchecked: "acct_a"), AccountID(unchecked: "acct_b"),
+                    ])
+                )
             default: nil
             }
         }

@@ -1,0 +1,79 @@
+import PollerDeliveries
+import PollerIdentity
+import PollerOperations
+import PollerTesting
+import PollerWatches
+import Synchronization
+import Testing
+
+@testable import PollerGateway
+
+@Suite("The beginning of a subscription without a connection")
+struct CatchUpTests {
+    private let store = MemoryStore(time: ClockTime(ContinuousClock()))
+
+    private func subscription(
+        to sources: [String],
+        of account: String? = nil,
+        for principal: Principal
+    ) throws -> Subscription {
+        try Subscription(
+            id: "s1",
+            account: account,
+            sources: sources,
+            types: nil,
+            from: .cursor("nonsense"),
+            principal: principal,
+            limits: .standard
+        )
+    }
+
+    /// Returns the messages of a subscription whose cursor is lost.
+    private func messages(of subscription: Subscription) async -> [LiveMessage] {
+        let sent = SentMessages()
+        var catchUp = CatchUp(
+            subscription: subscription,
+            store: GatewayStore(outbox: store, watches: store) { nil },
+            cursors: GatewayCursor(
+                roots: RootRing(fixed: LiveBench.cursorSecret),
+                span: .seconds(60)
+            ),
+            deliver: { messages, _ in
+                sent.messages.withLock { $0 += messages }
+                return true
+            }
+        )
+        guard case .reached = await catchUp.run(from: nil) else {
+            Issue.record("the catch-up has failed")
+            return []
+        }
+        return sent.messages.withLock { $0 }
+    }
+
+    /// Returns the sources of the snapshots among messages, in order.
+    private func snapshots(_ messages: [LiveMessage]) -> [String] {
+        messages.compactMap { message in
+            guard case .snapshot(let snapshot, _) = message else { return nil }
+            return snapshot.watch.key.source.description
+        }
+    }
+
+    @Test("a snapshot is sent only for an account of the subscription")
+    func accounts() async throws {
+        try await LiveBench.record("src_1", "pending", store)
+        let foreign = Principal(
+            name: "two",
+            accounts: .some([AccountID(unchecked: "acct_a"), AccountID(unchecked: "acct_b")])
+        )
+        let refused = try await messages(of: subscription(to: ["src_1"], for: foreign))
+        #expect(snapshots(refused).isEmpty)
+        let own = Principal(name: "main", accounts: .some([.main]))
+        let allowed = try await messages(of: subscription(to: ["src_1"], for: own))
+        #expect(snapshots(allowed) == ["src_1"])
+    }
+}
+
+/// The messages that a catch-up has sent.
+private final class SentMessages: Sendable {
+    let messages = Mutex<[LiveMessage]>([])
+}
