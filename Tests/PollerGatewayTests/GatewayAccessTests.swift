@@ -126,6 +126,27 @@ struct GatewayAccessTests {
         }
     }
 
+    private struct SlowKeys: Authenticator {
+        let anonymous: Principal? = nil
+
+        func principal(token: String) async -> Principal? {
+            // Ends early when the gateway stops.
+            try? await Task.sleep(for: .seconds(60))
+            return nil
+        }
+    }
+
+    @Test("a client whose key cannot be checked in time is closed, and told to reconnect")
+    func slowCheck() async throws {
+        let limits = GatewayLimits(authTimeout: .milliseconds(300))
+        try await LiveBench.run(limits: limits, authenticator: SlowKeys()) { bench in
+            let client = try await bench.client(["--token", "a"])
+            #expect(try await client.closeCode() == 4100)
+            let bye = try await client.message("bye")
+            #expect(bye["retry_ms"]?.array?.count == 2)
+        }
+    }
+
     @Test("a token is accepted as a subprotocol, and its expiry closes the connection")
     func tokens() async throws {
         try await LiveBench.run { bench in

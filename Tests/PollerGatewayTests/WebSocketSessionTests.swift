@@ -48,6 +48,23 @@ struct WebSocketSessionTests {
         #expect(session.deadline == nil)
     }
 
+    @Test("a client whose credentials are not checked in time is closed, and may reconnect")
+    func slowCheck() {
+        var headed = session(open: false)
+        #expect(headed.open(token: "k", anonymous: nil) == [.authenticate(.token("k"))])
+        var framed = session(open: false)
+        #expect(framed.open(token: nil, anonymous: nil).isEmpty)
+        let asked = framed.receive(#"{"op":"auth","token":"k"}"#, now: .seconds(4))
+        #expect(asked == [.authenticate(.token("k"))])
+        for var session in [headed, framed] {
+            #expect(session.deadline == .seconds(5))
+            #expect(session.tick(now: .milliseconds(4999)).isEmpty)
+            #expect(closes(session.tick(now: .seconds(5))) == .unavailable)
+            #expect(session.authenticated(.admitted(principal), now: .seconds(6)).isEmpty)
+            #expect(session.tick(now: .seconds(8)) == [.cut])
+        }
+    }
+
     @Test("a silent client is pinged, and cut when it does not answer")
     func pings() {
         var session = session()

@@ -4,9 +4,12 @@ import PollerWire
 /// The protocol of one live connection, without its socket: input and the resulting actions.
 ///
 /// ```
-/// authenticating ──auth──▶ open ──close──▶ closing ──their close frame, or 3 s──▶ closed
-///        └── 5 s, or a bad key ──────────────▲
+/// authenticating ──auth──▶ checking ──good──▶ open ──close──▶ closing ──their close frame, or 3 s──▶ closed
+///        └── 5 s ─────────────┴── bad, or 5 s ──────────────────▲
 /// ```
+/// The 5 s are from connecting. A client without credentials by then must not come back unchanged. One whose
+/// credentials were not checked in time, because the store is slow, should reconnect.
+///
 /// Times are spans since the connection began. ``deadline`` is the time of the next call of ``tick(now:)``.
 ///
 /// *Rejections*: a mistake that the client can correct is answered with an `error`, and the connection continues.
@@ -37,6 +40,8 @@ struct WebSocketSession: Sendable {
     /// The phase of the connection.
     private enum Phase: Hashable, Sendable {
         case authenticating(until: Duration)
+        /// The client has sent credentials, and the result of their check is awaited.
+        case checking(until: Duration)
         case open(Principal)
         case closing(until: Duration)
         case closed
@@ -76,7 +81,7 @@ struct WebSocketSession: Sendable {
     /// Whether the close frame has been sent.
     var isEnding: Bool {
         switch phase {
-        case .authenticating, .open: false
+        case .authenticating, .checking, .open: false
         case .closing, .closed: true
         }
     }
@@ -84,7 +89,7 @@ struct WebSocketSession: Sendable {
     /// The time of the next tick, or `nil` when the session is over.
     var deadline: Duration? {
         switch phase {
-        case .authenticating(let until): min(until, end.deadline ?? until)
+        case .authenticating(let until), .checking(let until): min(until, end.deadline ?? until)
         case .open: [pongUntil ?? nextPing, end.deadline].compactMap(\.self).min()
         case .closing(let until): until
         case .closed: nil
@@ -93,7 +98,7 @@ struct WebSocketSession: Sendable {
 
     /// Handles a new connection, possibly with a key in its request or a principal that needs none.
     mutating func open(token: String?, anonymous: Principal?) -> [Action] {
-        if let token { return [.authenticate(.token(token))] }
+        if let token { return check(.token(token)) }
         return anonymous.map { authenticated(.admitted($0), now: .zero) } ?? []
     }
 
@@ -102,7 +107,10 @@ struct WebSocketSession: Sendable {
         _ admission: Authorizer.Admission,
         now: Duration
     ) -> [Action] {
-        guard case .authenticating = phase else { return [] }
+        switch phase {
+        case .authenticating, .checking: break
+        case .open, .closing, .closed: return []
+        }
         switch admission {
         case .refused(let code, let reason): return close(code, reason, now: now)
         case .admitted(let principal):
@@ -139,7 +147,7 @@ struct WebSocketSession: Sendable {
             return close(.forbidden, "authenticate first", now: now)
         }
         do throws(InvalidInput) {
-            if let presented = try message.credentials() { return [.authenticate(presented)] }
+            if let presented = try message.credentials() { return check(presented) }
             let reason = "auth needs a token, or a source and its client_secret"
             return close(.badMessage, reason, now: now)
         } catch {
@@ -167,6 +175,8 @@ struct WebSocketSession: Sendable {
         switch phase {
         case .authenticating(let until) where now >= until:
             return close(.authTimeout, "no credentials in time", now: now)
+        case .checking(let until) where now >= until:
+            return close(.unavailable, "the credentials cannot be checked now", now: now)
         case .open where pongUntil.map { now >= $0 } ?? false:
             phase = .closed
             return [.cut]
@@ -176,7 +186,7 @@ struct WebSocketSession: Sendable {
         case .closing(let until) where now >= until:
             phase = .closed
             return [.cut]
-        case .authenticating, .open, .closing, .closed: return []
+        case .authenticating, .checking, .open, .closing, .closed: return []
         }
     }
 
@@ -199,6 +209,12 @@ struct WebSocketSession: Sendable {
         let span = code == .slowConsumer ? limits.pongTimeout : limits.closeTimeout
         phase = .closing(until: now + span)
         return [.close(code, reason: reason)]
+    }
+
+    /// Checks the credentials that the client has sent.
+    private mutating func check(_ credentials: Authorizer.Credentials) -> [Action] {
+        if case .authenticating(let until) = phase { phase = .checking(until: until) }
+        return [.authenticate(credentials)]
     }
 
     /// Removes a subscription that could not be started or has ended.
