@@ -71,6 +71,53 @@ struct CatchUpTests {
         let allowed = try await messages(of: subscription(to: ["src_1"], for: own))
         #expect(snapshots(allowed) == ["src_1"])
     }
+
+    @Test("a source whose ID implies no kind gets its snapshot and events, alone or with others")
+    func kinds() async throws {
+        let bank = AccountID(unchecked: "bank")
+        try await LiveBench.record("pay-1", "open", account: bank, kind: .http, store)
+        try await LiveBench.record("src_1", "pending", account: bank, store)
+        let event = try #require(
+            try await store.events(
+                of: WatchKey(account: bank, source: SourceID(unchecked: "pay-1"), kind: .http),
+                after: 0,
+                limit: 1
+            ).first
+        )
+        let all = Principal(name: "all", accounts: .all)
+        for sources in [["pay-1"], ["pay-1", "src_1"]] {
+            let subscription = try subscription(to: sources, of: "bank", for: all)
+            #expect(subscription.interest.matches(event), "\(sources)")
+            #expect(await snapshots(messages(of: subscription)) == sources)
+        }
+    }
+
+    @Test("a source is settled only when its watches of every kind are closed")
+    func settled() async throws {
+        let all = Principal(name: "all", accounts: .all)
+        let subscription = try subscription(to: ["pay-1"], of: "default", for: all)
+        func isSettled() async -> Bool {
+            await messages(of: subscription).contains { message in
+                if case .settled = message { true } else { false }
+            }
+        }
+        try await LiveBench.record("pay-1", "paid", final: true, kind: .http, store)
+        #expect(await isSettled())
+        try await LiveBench.record("pay-1", "pending", kind: .source, store)
+        #expect(await !isSettled())
+    }
+
+    @Test("a client secret covers one kind of its source")
+    func clientSecret() throws {
+        let payer = Principal(
+            name: "default/pay-1",
+            accounts: .some([.main]),
+            credential: .clientSecret,
+            sources: [SourceID(unchecked: "pay-1")]
+        )
+        let subscription = try subscription(to: ["pay-1"], for: payer)
+        #expect(subscription.watch?.kind == .source)
+    }
 }
 
 /// The messages that a catch-up has sent.

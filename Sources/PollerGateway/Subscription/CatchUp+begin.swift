@@ -17,37 +17,61 @@ import PollerWatches
 /// The newest entries are read before anything is sent. Events recorded meanwhile are after every position, so the
 /// outbox or the hub delivers them.
 extension CatchUp {
-    /// The sources with a separate message about their end: the one watch, or those of the credentials.
+    /// The sources with a separate message about their end: the only one, or those of the credentials.
     private var settling: Set<SourceID> {
-        guard subscription.watch != nil || subscription.principal.sources != nil else { return [] }
-        return subscription.sources ?? []
+        let sources = subscription.sources ?? []
+        return sources.count == 1 || subscription.principal.sources != nil ? sources : []
     }
 
     /// Reads which sources of ``settling`` were closed before anything else was read.
     ///
     /// It is for subscriptions that resume from a position. Later events of these sources are read back.
     mutating func findSettled() async throws(StoreError) {
-        for source in settling
-        where try await store.snapshot(of: key(of: source))?.closed != nil {
+        for source in settling where try await isSettled(snapshots(of: source)) {
             settled.insert(source)
         }
     }
 
-    /// Records a source's snapshot.
+    /// Reads the state of each watch of a source.
     ///
-    /// Events up to it are skipped, so the end of the source must be known from here.
+    /// An ID that does not imply its kind may have a watch of any kind. The accounts of the subscription limit what is
+    /// read here too.
+    private func snapshots(of source: SourceID) async throws(StoreError) -> [WatchSnapshot] {
+        guard let account = subscription.accounts.standard else { return [] }
+        let kinds = SourceKind(inferredFrom: source).map { [$0] } ?? SourceKind.allCases
+        let keys =
+            subscription.watch.map { [$0] }
+            ?? kinds.map { WatchKey(account: account, source: source, kind: $0) }
+        var found: [WatchSnapshot] = []
+        for key in keys {
+            guard let snapshot = try await store.snapshot(of: key) else { continue }
+            found.append(snapshot)
+        }
+        return found
+    }
+
+    /// Whether a source has watches, and all of them are closed.
+    private func isSettled(_ found: [WatchSnapshot]) -> Bool {
+        !found.isEmpty && found.allSatisfy { $0.closed != nil }
+    }
+
+    /// Records the snapshots of a source.
+    ///
+    /// Events up to them are skipped, so the end of the source must be known from here.
     private mutating func take(
-        _ snapshot: WatchSnapshot,
+        _ found: [WatchSnapshot],
         of source: SourceID,
         _ state: inout SubscriptionState
     ) {
-        state.sent.markSent(
-            key(of: source).id,
-            upTo: snapshot.watch.seq,
-            digest: snapshot.newestDigest
-        )
-        guard settling.contains(source) else { return }
-        if snapshot.closed == nil { settled.remove(source) } else { settled.insert(source) }
+        for snapshot in found {
+            state.sent.markSent(
+                snapshot.watch.key.id,
+                upTo: snapshot.watch.seq,
+                digest: snapshot.newestDigest
+            )
+        }
+        guard !found.isEmpty, settling.contains(source) else { return }
+        if isSettled(found) { settled.insert(source) } else { settled.remove(source) }
     }
 
     /// Finds the position to begin at, sends it, and sends snapshots if they are requested or needed.
@@ -63,13 +87,11 @@ extension CatchUp {
         case .now:
             // Events recorded before have a seq up to this one and are skipped.
             for source in settling {
-                let snapshot = try await store.snapshot(of: key(of: source))
-                // With several sources the cursor has no seq, so events recorded after the ends must still be sent. A
+                let found = try await snapshots(of: source)
+                // With several watches the cursor has no seq, so events recorded after the ends must still be sent. A
                 // closed source is the exception, because its end is sent from here.
-                guard let snapshot, subscription.watch != nil || snapshot.closed != nil else {
-                    continue
-                }
-                take(snapshot, of: source, &state)
+                guard subscription.watch != nil || isSettled(found) else { continue }
+                take(found, of: source, &state)
             }
         case .seq(let seq):
             position = (seq, nil)
@@ -105,12 +127,11 @@ extension CatchUp {
         messages.append(.subscribed(cursor: cursor(state), lost: lost))
         guard subscription.from == .snapshot || lost != nil else { return state }
         for source in (subscription.sources ?? []).sorted(by: { "\($0)" < "\($1)" }) {
-            let key = key(of: source)
-            guard subscription.accounts.contains(key.account),
-                let snapshot = try await store.snapshot(of: key)
-            else { continue }
-            take(snapshot, of: source, &state)
-            messages.append(.snapshot(snapshot, cursor: cursor(state)))
+            let found = try await snapshots(of: source)
+            take(found, of: source, &state)
+            for snapshot in found {
+                messages.append(.snapshot(snapshot, cursor: cursor(state)))
+            }
         }
         return state
     }

@@ -159,15 +159,6 @@ struct CatchUp: Sendable {
         return await deliver(messages, state)
     }
 
-    func key(of source: SourceID) -> WatchKey {
-        subscription.watch
-            ?? WatchKey(
-                account: subscription.account ?? .main,
-                source: source,
-                kind: SourceKind(inferredFrom: source) ?? .source
-            )
-    }
-
     func cursor(_ state: SubscriptionState) -> String {
         let position = LiveCursor(positions: state.positions, mark: state.sent.mark(subscription))
         return cursors.encode(position, for: subscription.principal)

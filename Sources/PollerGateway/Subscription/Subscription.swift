@@ -9,7 +9,8 @@ import PollerWire
 /// |---|---|
 /// | nothing | every source that the credentials may read |
 /// | sources without an account | those of the credentials' account, otherwise of the default account |
-/// | one source of one account | that watch, with its log read instead of the outbox |
+/// | one source of one account, its kind known | that watch, with its log read instead of the outbox |
+/// | a source whose kind is not known | its watches of every kind |
 /// | types | only events of these types, and the end of a named source in any case |
 /// | types `operator.…` | the cluster itself, which no other subscription covers |
 ///
@@ -42,8 +43,6 @@ struct Subscription: Hashable, Sendable {
     let ref: Int?
     /// The accounts it covers.
     let accounts: AccountSet
-    /// The only account, or `nil` if it covers several.
-    let account: AccountID?
     /// The named sources, or `nil` for every source of the account.
     let sources: Set<SourceID>?
     /// Exact types, or prefixes that end in `.*`.
@@ -52,7 +51,7 @@ struct Subscription: Hashable, Sendable {
     let types: [String]?
     let from: Start
     let principal: Principal
-    /// The only watch, or `nil` if it covers several sources or any account.
+    /// The only watch, or `nil` if it covers several sources, accounts or kinds.
     let watch: WatchKey?
 
     /// The events that it must examine.
@@ -102,7 +101,8 @@ struct Subscription: Hashable, Sendable {
 
     /// Validates a subscription.
     ///
-    /// `kind` is that of a single source, if its id does not imply it.
+    /// `kind` is that of a single source, if its id does not imply it. A client secret is that of one watch, and so
+    /// covers one kind only.
     init(
         id: String,
         ref: Int? = nil,
@@ -128,7 +128,6 @@ struct Subscription: Hashable, Sendable {
             throw InvalidInput(field: "account", message: "is not open to these credentials")
         }
         accounts = principal.accounts.narrowed(to: named)
-        self.account = accounts.names?.count == 1 ? accounts.standard : nil
         let sources = try Self.sources(names, principal, limits)
         if let types {
             guard (1...limits.typesMax).contains(types.count),
@@ -141,7 +140,10 @@ struct Subscription: Hashable, Sendable {
                 )
             }
         }
-        if let source = sources?.first, sources?.count == 1, let account = self.account {
+        let isOfWatch = kind != nil || principal.credential == .clientSecret
+        if let source = sources?.first, sources?.count == 1, accounts.names?.count == 1,
+            let account = accounts.standard, isOfWatch || SourceKind(inferredFrom: source) != nil
+        {
             watch = try WatchKey(
                 account: account.description,
                 source: source.description,
@@ -159,7 +161,8 @@ struct Subscription: Hashable, Sendable {
         if case .seq(let seq) = from, watch == nil || seq < 0 {
             throw InvalidInput(
                 field: "after_seq",
-                message: "must be 0 or more, for one source of one account"
+                message: "must be 0 or more, for one source of one account, with its kind if the "
+                    + "ID has none of Stripe's prefixes"
             )
         }
         self.id = id

@@ -135,6 +135,7 @@ struct LiveBench: Sendable {
         _ status: String,
         final: Bool = false,
         account: AccountID = .main,
+        kind: SourceKind? = nil,
         object: String = "{}",
         _ store: MemoryStore
     ) async throws {
@@ -142,7 +143,7 @@ struct LiveBench: Sendable {
         let key = WatchKey(
             account: account,
             source: id,
-            kind: SourceKind(inferredFrom: id) ?? .source
+            kind: kind ?? SourceKind(inferredFrom: id) ?? .source
         )
         _ = try await store.enqueue([try NewWatch(key: key)])
         let claim = try await store.claim(
