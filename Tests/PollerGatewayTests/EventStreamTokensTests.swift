@@ -59,6 +59,29 @@ struct EventStreamTokensTests {
         }
     }
 
+    @Test("a token that was used in a URL does not tell whether its source is settled")
+    func settled() async throws {
+        try await LiveBench.run { bench in
+            try await bench.record("src_1", "consumed", final: true)
+            try await bench.record("src_2", "pending")
+            let token = try await token()
+            func url(_ source: String) -> String {
+                "/v1/sources/\(source)/events?token=\(token)&after_seq=1"
+            }
+            // An unused token is told so, and is not used by it.
+            #expect(try await bench.stream(url("src_1"), []).status == 204)
+            let first = try await bench.stream(url("src_2"), [])
+            #expect(first.status == 200)
+            try await first.streamed("ready")
+            for source in ["src_1", "src_2"] {
+                for method in ["GET", "HEAD"] {
+                    let answer = try await bench.stream(url(source), ["--method", method])
+                    #expect(answer.status == 401, "\(method) \(source)")
+                }
+            }
+        }
+    }
+
     @Test("a token older than 30 s is rejected in a URL and accepted in a header")
     func late() async throws {
         try await LiveBench.run { bench in

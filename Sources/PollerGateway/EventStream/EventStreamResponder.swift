@@ -82,7 +82,12 @@ struct EventStreamResponder: Sendable {
             } catch {
                 throw Refusal(status: .badRequest, code: "invalid_parameter", detail: "\(error)")
             }
-            if request.source != nil, await isDone(subscription) { return .done }
+            let isSettled = await isDone(request, subscription)
+            // These answers spend no token, and must not tell a reader of logs whether the source is settled.
+            if request.hasQueryToken, isSettled || head.method == .HEAD {
+                guard try await checkUnspent(principal, request) else { return .later }
+            }
+            if isSettled { return .done }
             guard let slot = gateway.slots.takeSlot(for: principal) else {
                 guard principal.credential == .key else { return .later }
                 throw tooMany
@@ -173,13 +178,7 @@ struct EventStreamResponder: Sendable {
         _ principal: Principal,
         _ request: EventStreamRequest
     ) async throws(Refusal) -> Bool {
-        let partitions = gateway.store.outbox.partitions
-        if let text = request.lastEventID,
-            gateway.cursor.decode(text, partitions: partitions, for: principal) != nil
-        {
-            return true
-        }
-        let isInTime = principal.age.map { $0 <= StreamGrant.urlLifetime } ?? false
+        if isReconnect(principal, request) { return true }
         let isFirst: Bool
         do throws(StoreError) {
             let life = principal.validFor ?? StreamGrant.lifetimeMax
@@ -188,18 +187,47 @@ struct EventStreamResponder: Sendable {
             gateway.logger.warning("token not spent", metadata: ["error": "\(error)"])
             return false
         }
-        guard isInTime, isFirst else {
-            throw Self.unauthenticated(
-                "a token in a URL is for one connection within \(StreamGrant.urlLifetime.text) of its "
-                    + "making: make another with POST /v1/stream_tokens, or send it in a header"
-            )
-        }
+        guard isInTime(principal), isFirst else { throw Self.spentToken }
         return true
     }
 
+    /// Checks that a token from a URL could still be spent, unless its holder reconnects.
+    ///
+    /// Returns `false` if the store cannot be read now.
+    private func checkUnspent(
+        _ principal: Principal,
+        _ request: EventStreamRequest
+    ) async throws(Refusal) -> Bool {
+        if isReconnect(principal, request) { return true }
+        let isSpent: Bool
+        do throws(StoreError) {
+            isSpent = try await gateway.authorizer.spent.isSpent(principal.name)
+        } catch {
+            gateway.logger.warning("token not looked up", metadata: ["error": "\(error)"])
+            return false
+        }
+        guard isInTime(principal), !isSpent else { throw Self.spentToken }
+        return true
+    }
+
+    /// Whether the client sends the position of an earlier stream, which only the holder of that stream received.
+    private func isReconnect(_ principal: Principal, _ request: EventStreamRequest) -> Bool {
+        guard let text = request.lastEventID else { return false }
+        let partitions = gateway.store.outbox.partitions
+        return gateway.cursor.decode(text, partitions: partitions, for: principal) != nil
+    }
+
+    /// Whether a token is new enough for a URL.
+    private func isInTime(_ principal: Principal) -> Bool {
+        principal.age.map { $0 <= StreamGrant.urlLifetime } ?? false
+    }
+
     /// Whether a reconnecting client has received every event of a settled source.
-    private func isDone(_ subscription: Subscription) async -> Bool {
-        guard let watch = subscription.watch else { return false }
+    private func isDone(
+        _ request: EventStreamRequest,
+        _ subscription: Subscription
+    ) async -> Bool {
+        guard request.source != nil, let watch = subscription.watch else { return false }
         let (seq, digest): (Int, String?)
         switch subscription.from {
         case .seq(let after): (seq, digest) = (after, nil)
@@ -221,6 +249,13 @@ struct EventStreamResponder: Sendable {
         // Another event with this number was recorded after the store had lost the client's event.
         guard let digest, let newest = snapshot.newestDigest else { return true }
         return digest == newest
+    }
+
+    private static var spentToken: Refusal {
+        unauthenticated(
+            "a token in a URL is for one connection within \(StreamGrant.urlLifetime.text) of its "
+                + "making: make another with POST /v1/stream_tokens, or send it in a header"
+        )
     }
 
     private static func unauthenticated(_ detail: String) -> Refusal {
