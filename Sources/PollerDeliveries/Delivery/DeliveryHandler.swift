@@ -77,12 +77,11 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
             }
         } catch {
             let why = "log unreadable: \(error)"
-            let change = DeliveryChange(state: delivery.state, lastError: why)
-            return Decision(verdict: .next(after: .seconds(1)), change: change)
+            return .silent(.next(after: .seconds(1)), delivery.state, why: why)
         }
         switch selection {
         case .passed(let state, let verdict):
-            return Decision(verdict: verdict, change: DeliveryChange(state: state))
+            return .silent(verdict, state)
         case .event(let pending):
             return await attempt(leased, pending, target, through: channel)
         }

@@ -64,6 +64,27 @@ extension QueueConformance {
             try await bench.end(third, .next(after: .zero))
             try bench.equal(try await bench.take(mark).trouble, nil, "trouble after a success")
         },
+        ConformanceCase("a decision without an attempt leaves a circuit open, and probes go on") {
+            bench in
+            let mark = try bench.mark("1")
+            try await bench.deliveries.mark([mark])
+            let first = try await bench.take(mark)
+            try await bench.end(first, .next(after: .zero), .failing)
+            for _ in 0..<9 { try await bench.fail(mark) }
+            let open = LaneTrouble(failures: 10, since: first.claimedAt)
+            try await bench.advance(ms: 30_000)
+            for verdict in [Verdict.next(after: .zero), .rest] {
+                let probe = try await bench.take(mark)
+                try bench.equal(probe.trouble, open, "trouble of a probe")
+                try await bench.advance(ms: 1000)
+                try await bench.end(probe, verdict, .hold(.zero))
+            }
+            try await bench.deliveries.mark([mark])
+            let last = try await bench.take(mark)
+            try bench.equal(last.trouble, open, "trouble after both decisions")
+            try await bench.end(last, .next(after: .zero))
+            try bench.equal(try await bench.take(mark).trouble, nil, "trouble after a success")
+        },
         ConformanceCase("a hold without failures is trouble, an empty hold is not") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])

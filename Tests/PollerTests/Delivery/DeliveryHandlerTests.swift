@@ -233,6 +233,7 @@ struct DeliveryHandlerTests {
         let first = try #require(try await handle(channel))
         #expect(first.change.state == DeliveryState(cursor: 32, cursorDigest: try await digest(32)))
         #expect(first.verdict == .next(after: .zero))
+        #expect(first.signal == .hold(.zero), "it is no answer of the receiver")
         let second = try #require(try await handle(channel, first.change.state))
         #expect(channel.attempts.map(\.event.seq) == [40])
         #expect(second.change.state.cursor == 40)
@@ -321,6 +322,7 @@ struct DeliveryHandlerTests {
         let done = await handler.handle(try leased(DeliveryState(cursor: 3), url: "https://a.b/"))
         #expect(done?.verdict == .next(after: .seconds(1)))
         #expect(done?.change.state == DeliveryState(cursor: 3))
+        #expect(done?.signal == .hold(.zero), "it is no answer of the receiver")
     }
 
     @Test("a delivery rests only if it knows that a failover has lost no event")
