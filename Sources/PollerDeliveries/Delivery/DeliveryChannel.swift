@@ -52,6 +52,35 @@ extension DeliveryChannel {
     }
 }
 
+extension DeliveryChannel {
+    /// Returns whether a target is sent an event in its turn, when nobody requested it.
+    func sends(_ event: Event, to target: DeliveryTarget) -> Bool {
+        !event.isRestored && wants(event) && target.endpoint?.wants(event) ?? true
+    }
+}
+
+/// The channels of a process, by the URL schemes that they serve.
+struct DeliveryChannels: Sendable {
+    private let byScheme: [String: any DeliveryChannel]
+
+    /// Creates a table of these channels.
+    init(_ channels: [any DeliveryChannel]) {
+        var byScheme: [String: any DeliveryChannel] = [:]
+        for channel in channels {
+            for scheme in channel.schemes { byScheme[scheme] = channel }
+        }
+        self.byScheme = byScheme
+    }
+
+    /// The schemes that are served.
+    var schemes: [String] { Array(byScheme.keys) }
+
+    /// Returns the channel for a scheme, which fails every attempt if none serves it (``MissingChannel``).
+    func channel(for scheme: String) -> any DeliveryChannel {
+        byScheme[scheme] ?? MissingChannel(scheme: scheme)
+    }
+}
+
 /// The channel for a URL scheme that no channel of this process serves, such as email without a relay.
 ///
 /// Another notifier may have the channel, so it goes first. If none has, each attempt fails here, by the schedule of

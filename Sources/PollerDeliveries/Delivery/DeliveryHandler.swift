@@ -19,7 +19,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
     private let health: EndpointHealth?
     private let fallbacks: FallbackNotifier?
     private let operations: (any DeliveryOperations)?
-    private let channels: [String: any DeliveryChannel]
+    private let channels: DeliveryChannels
     private let slow: SlowRecipientLimiter?
     private let metrics: DeliveryMetrics
     private let tracer: (any WorkTracer)?
@@ -49,12 +49,8 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         fallbacks = deliveries.map { FallbackNotifier(directory: directory, deliveries: $0) }
         health = directory.map { EndpointHealth(directory: $0, audit: audit, logger: logger) }
         self.logger = logger
-        var byScheme: [String: any DeliveryChannel] = [:]
-        for channel in channels {
-            for scheme in channel.schemes { byScheme[scheme] = channel }
-        }
-        self.channels = byScheme
-        metrics = DeliveryMetrics(schemes: byScheme.keys)
+        self.channels = DeliveryChannels(channels)
+        metrics = DeliveryMetrics(schemes: self.channels.schemes)
     }
 
     package func handle(_ leased: LeasedItem<Delivery>) async -> Decision<DeliveryChange>? {
@@ -67,13 +63,11 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         if !delivery.state.pendingFallback.isEmpty {
             return await notifyPendingFallbacks(leased, target)
         }
-        let channel: any DeliveryChannel =
-            channels[target.url.scheme] ?? MissingChannel(scheme: target.url.scheme)
+        let channel = channels.channel(for: target.url.scheme)
         let selection: Selection
         do {
             selection = try await next(leased, target, isSuperseding: channel.isSuperseding) {
-                event in
-                !event.isRestored && channel.wants(event) && target.endpoint?.wants(event) ?? true
+                channel.sends($0, to: target)
             }
         } catch {
             let why = "log unreadable: \(error)"
@@ -242,11 +236,13 @@ extension DeliveryHandler {
         let delivery = leased.item
         var state = delivery.state
         if let seq = state.again.first {
-            if let event = try await store.event(seq, of: delivery.watch) {
+            let event = try await store.event(seq, of: delivery.watch)
+            // A restored event was delivered before it was archived: it is sent only if it is a dead letter here.
+            if let event, !event.isRestored || state.dead.contains(seq) {
                 return .event(PendingEvent(event, more: true))
             }
             // The log no longer contains it.
-            warnOfDeletedEvents(delivery)
+            if event == nil { warnOfDeletedEvents(delivery) }
             state.settle(seq)
             return .passed(state, .next(after: .zero))
         }

@@ -33,6 +33,7 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
     private let watches: Watches
     private let deliveries: Deliveries
     private let directory: EndpointDirectory
+    private let channels: DeliveryChannels
     private let resolver: DeliveryResolver<Watches>
     private let notifier: FallbackNotifier
     private let suspects: PoisonGuard
@@ -40,12 +41,15 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Creates a sweep over the deliveries of the endpoints in `directory`; `suspects` sets aside an endpoint whose
-    /// deliveries crash notifiers.
+    /// Creates a sweep over the deliveries of the endpoints in `directory`.
+    ///
+    /// A fallback receives only events that one of `channels` would have sent to the endpoint. `suspects` sets aside an
+    /// endpoint whose deliveries crash notifiers.
     package init(
         watches: Watches,
         deliveries: Deliveries,
         directory: EndpointDirectory,
+        channels: [any DeliveryChannel],
         suspects: PoisonGuard = .none,
         clock: C,
         logger: Logger
@@ -53,6 +57,7 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
         self.watches = watches
         self.deliveries = deliveries
         self.directory = directory
+        self.channels = DeliveryChannels(channels)
         resolver = DeliveryResolver(store: watches, directory: directory)
         notifier = FallbackNotifier(directory: directory, deliveries: deliveries)
         self.suspects = suspects
@@ -149,7 +154,7 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
                 continue
             }
             do throws(StoreError) {
-                try await escalate(snapshot, endpoint, notifyBy, now: now)
+                try await escalate(snapshot, notifyBy, now: now)
             } catch {
                 if unavailableLanes.isEmpty { logFailure(error, of: endpoint) }
                 unavailableLanes.insert(watches)
@@ -167,7 +172,6 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
     /// Marks the fallback for every late event of a delivery.
     private func escalate(
         _ snapshot: DeliverySnapshot,
-        _ endpoint: Endpoint,
         _ notifyBy: Endpoint.NotifyBy,
         now: Timestamp
     ) async throws(StoreError) {
@@ -179,7 +183,7 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
         )
         let late = events.prefix { $0.polledAt + notifyBy.within <= now }
         guard !late.isEmpty || !state.pendingFallback.isEmpty,
-            case .target = await resolver.resolve(snapshot.delivery)
+            case .target(let target) = await resolver.resolve(snapshot.delivery)
         else { return }
         var pendingEvents: [Event] = []
         for seq in state.pendingFallback {
@@ -188,7 +192,8 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
             }
             state.removePendingFallback(seq)
         }
-        pendingEvents += late.filter(endpoint.wants)
+        let channel = channels.channel(for: target.url.scheme)
+        pendingEvents += late.filter { channel.sends($0, to: target) }
         for event in pendingEvents {
             try await notifier.make(event, to: notifyBy.fallback)
             logger.warning(

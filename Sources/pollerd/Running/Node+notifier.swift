@@ -126,6 +126,7 @@ extension Node {
             watches: cluster.watches,
             deliveries: cluster.deliveries,
             directory: directory,
+            channels: channels.all,
             suspects: suspects,
             clock: clock,
             logger: log("fallbacks")

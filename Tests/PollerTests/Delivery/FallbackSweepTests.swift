@@ -58,6 +58,7 @@ struct FallbackSweepTests {
             watches: rig.store,
             deliveries: deliveries,
             directory: directory,
+            channels: [hook, mail],
             clock: rig.clock,
             logger: Sample.quiet
         )
@@ -159,6 +160,7 @@ struct FallbackSweepTests {
             watches: FaultyStore(rig.store, plan: plan),
             deliveries: deliveries,
             directory: directory,
+            channels: [hook, mail],
             clock: clock,
             logger: Sample.quiet
         )

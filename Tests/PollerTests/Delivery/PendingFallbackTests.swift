@@ -143,6 +143,7 @@ struct PendingFallbackTests {
             watches: store,
             deliveries: deliveries,
             directory: directory,
+            channels: [hook],
             clock: clock,
             logger: Sample.quiet
         )
