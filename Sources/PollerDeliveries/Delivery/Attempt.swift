@@ -32,6 +32,8 @@ package struct AttemptResult: Hashable, Sendable {
     package var excerpt = ""
     /// The digest of the sent message (``SentMessage/digest``); `nil` if nothing was sent.
     package var digest: String?
+    /// Whether a local cause ends only when an operator acts, so that the attempt counts like one at the recipient.
+    private var needsOperator = false
 
     private init(
         _ outcome: Outcome,
@@ -64,6 +66,16 @@ package struct AttemptResult: Hashable, Sendable {
     ) -> AttemptResult {
         AttemptResult(.failed, kind, reason, retryAfter: after, code: code)
     }
+
+    /// Not sent, because a channel or a secret is missing that only an operator can add.
+    package static func misconfigured(_ reason: String) -> AttemptResult {
+        var result = AttemptResult(.failed, .local, reason)
+        result.needsOperator = true
+        return result
+    }
+
+    /// Whether nothing was sent because of a passing error of this process or its store.
+    var isOwnError: Bool { kind == .local && !needsOperator }
 
     /// Not sent, as intended: the recipient has unsubscribed from email.
     package static func skipped(_ reason: String) -> AttemptResult {
@@ -120,7 +132,7 @@ package enum AttemptClass: String, Hashable, Sendable, CaseIterable {
     case suppressed
     /// Several notifiers in a row crashed during it.
     case poison
-    /// A local cause: the process shuts down, or a secret is missing.
+    /// A local cause: the store cannot be read, the process shuts down, or a secret is missing.
     case local
 
     /// Whether there was no response.

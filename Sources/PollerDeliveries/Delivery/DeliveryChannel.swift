@@ -101,6 +101,6 @@ struct MissingChannel: DeliveryChannel {
         to target: DeliveryTarget,
         attempt: Int
     ) async -> AttemptResult {
-        .failed("no channel for \(scheme): is POLLER_SMTP_URL set?", .local)
+        .misconfigured("no channel for \(scheme): is POLLER_SMTP_URL set?")
     }
 }

@@ -7,13 +7,17 @@ package import PollerWatches
 /// The life of an event at an endpoint:
 /// 1. Attempted and accepted: the cursor moves past it, and the circuit of the endpoint closes.
 /// 2. Failed: tried again by the schedule. A failure between two scheduled attempts (a new event was recorded) or of a
-///    probe of an open circuit does not count towards the schedule.
+///    probe of an open circuit does not count towards the schedule. Nor does an error of our own, such as an
+///    unavailable store, which is tried again soon, for at least the span of the webhook schedule.
 /// 3. `Retry-After` holds the whole endpoint, up to an hour.
 /// 4. The last attempt failed, or the span of the schedule passed while the circuit was open: given up. The recipient
 ///    will never accept it: rejected. Both stay in the delivery as dead letters, which can be sent again.
 package struct DeliveryDecider: Sendable {
     /// The hold of an endpoint that answered 410.
     private static let goneHold = Duration.seconds(3600)
+
+    /// The wait after an error of our own, as a schedule with the usual jitter.
+    private static let ownErrorPause = RetrySchedule(waits: [.seconds(30)])
 
     /// The longest delay of a put-off delivery after its fallback was due.
     private static let lateMax = SlowRecipientLimiter.pause.upperBound
@@ -66,12 +70,18 @@ package struct DeliveryDecider: Sendable {
         next.failedSince = failedSince
         let isExtra = state.retryAt.map { now < $0 } ?? false
         let isProbe = trouble?.isProbed ?? false
-        if !isExtra, !isProbe { next.failures += 1 }
+        if !isExtra, !isProbe, !result.isOwnError { next.failures += 1 }
         let planned: Duration?
         if isExtra, let retryAt = state.retryAt {
             // Limited to the longest possible wait, because the store's clock may have been set back since.
             let longest = max(schedule.longest(failures: next.failures), RetryAfter.longest)
             planned = min(retryAt - now, longest)
+        } else if result.isOwnError {
+            planned = ownErrorWait(
+                failures: state.failures,
+                span: now - failedSince,
+                using: &generator
+            )
         } else if isProbe, now - max(failedSince, trouble?.since ?? failedSince) >= schedule.span {
             planned = nil
         } else {
@@ -131,6 +141,22 @@ package struct DeliveryDecider: Sendable {
             wait: wait,
             escalates: false
         )
+    }
+
+    /// Returns the wait after an error of our own, which is never longer than that of the schedule.
+    ///
+    /// `nil` when the event has failed for as long as the schedule, or that of webhooks, would have allowed at most.
+    private func ownErrorWait(
+        failures: Int,
+        span: Duration,
+        using generator: inout some RandomNumberGenerator
+    ) -> Duration? {
+        guard span < max(schedule.span, RetrySchedule.webhook.span) else { return nil }
+        let waits = [
+            Self.ownErrorPause.wait(failures: 1, using: &generator),
+            schedule.wait(failures: failures + 1, using: &generator),
+        ]
+        return waits.compactMap(\.self).min()
     }
 
     private func ended(

@@ -272,8 +272,10 @@ extension DeliveryHandler {
                 warnOfDeletedEvents(delivery)
             }
         }
+        // An error of our own counts no failure, and a message that was late for it may be outdated, too.
         let isFailing =
-            state.failures > 0 || (state.failedSince != nil && leased.lease.trouble != nil)
+            state.failures > 0
+            || (state.failedSince != nil && (isSuperseding || leased.lease.trouble != nil))
         let isWhole = events.count < Self.readAhead
         if let pending = PendingEvent(
             in: events,

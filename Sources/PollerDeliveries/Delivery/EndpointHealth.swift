@@ -126,7 +126,8 @@ package enum EndpointVerdict: Hashable, Sendable {
             self = .disable("it answered 410 and accepts no more events")
             return
         }
-        guard result.outcome != .delivered, let trouble else { return nil }
+        // An error of our own says nothing about the endpoint.
+        guard result.outcome != .delivered, !result.isOwnError, let trouble else { return nil }
         let span = now - trouble.since
         let since = "since \(trouble.since)"
         if span >= Self.patience {

@@ -98,7 +98,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
         }
         let body = receiver.body(of: event)
         guard let headers = headers(event, body, for: receiver) else {
-            return .failed("the endpoint has no live secret to sign with: rotate it", .local)
+            return .misconfigured("the endpoint has no live secret to sign with: rotate it")
         }
         let sent = await client.send(
             .POST,

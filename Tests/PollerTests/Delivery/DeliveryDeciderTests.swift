@@ -17,11 +17,12 @@ struct DeliveryDeciderTests {
         _ result: AttemptResult,
         trouble: LaneTrouble? = nil,
         more: Bool = false,
+        schedule: RetrySchedule? = nil,
         notifyBy: Duration? = nil,
         at now: Timestamp? = nil
     ) -> DeliveryDecision {
         var generator = SeededGenerator(seed: 1)
-        return DeliveryDecider(schedule: schedule, notifyBy: notifyBy).decide(
+        return DeliveryDecider(schedule: schedule ?? self.schedule, notifyBy: notifyBy).decide(
             state,
             event,
             result,
@@ -133,6 +134,44 @@ struct DeliveryDeciderTests {
         #expect(decide(DeliveryState(), .failed("no secret", .local)).signal == .hold(.zero))
         #expect(decide(DeliveryState(), .failed("?", .poison)).signal == .hold(.zero))
         #expect(decide(DeliveryState(), .rejected("550", .refused)).signal == .fine)
+    }
+
+    @Test("an error of our own uses no attempt and is retried soon, also without a schedule")
+    func ownError() {
+        let unread = AttemptResult.failed("the watch cannot be read", .local)
+        let none = RetrySchedule(waits: [])
+        for trouble in [nil, probed] {
+            let state = DeliveryState(cursor: 3, failedSince: VirtualTime.start)
+            let done = decide(state, unread, trouble: trouble, schedule: none)
+            #expect(done.outcome == .failed && done.signal == .hold(.zero))
+            #expect(done.state.failures == 0 && done.state.failedSince == VirtualTime.start)
+            let wait = done.wait ?? .zero
+            #expect(wait >= .seconds(24) && wait <= .seconds(36))
+            #expect(done.state.retryAt == now + wait)
+        }
+        let early = decide(DeliveryState(cursor: 3), unread)
+        #expect((early.wait ?? .zero) <= .seconds(12), "the schedule's own wait is shorter")
+        let late = decide(DeliveryState(cursor: 3, failures: 2), unread)
+        #expect(late.outcome == .failed && late.state.failures == 2)
+        #expect((late.wait ?? .zero) <= .seconds(36))
+    }
+
+    @Test("errors of our own dead-letter an event after the span of the webhook schedule")
+    func longOwnError() {
+        let unread = AttemptResult.failed("the watch cannot be read", .local)
+        let state = DeliveryState(cursor: 3, failedSince: VirtualTime.start)
+        let end = VirtualTime.start + RetrySchedule.webhook.span
+        #expect(decide(state, unread, at: end + .milliseconds(-1)).outcome == .failed)
+        #expect(decide(state, unread, at: end).outcome == .deadLettered)
+    }
+
+    @Test("a cause that only an operator can end counts like a failure of the endpoint")
+    func misconfigured() {
+        let unsigned = AttemptResult.misconfigured("no secret")
+        let done = decide(DeliveryState(cursor: 3), unsigned)
+        #expect(done.state.failures == 1 && done.signal == .hold(.zero))
+        let none = decide(DeliveryState(cursor: 3), unsigned, schedule: RetrySchedule(waits: []))
+        #expect(none.outcome == .deadLettered)
     }
 
     @Test("retrying a dead letter does not move the cursor")

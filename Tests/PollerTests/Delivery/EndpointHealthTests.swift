@@ -138,6 +138,7 @@ struct EndpointVerdictTests {
         }
         #expect(reason.contains("500") && reason.contains("\(VirtualTime.start)"))
         #expect(verdict(.delivered, after: day * 9) == nil)
+        #expect(verdict(.failed("the store is unavailable", .local), after: day * 9) == nil)
     }
 
     @Test(
