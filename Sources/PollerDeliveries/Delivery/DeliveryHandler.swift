@@ -60,9 +60,20 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         case .target(let found): target = found
         case .instead(let answer): return answer
         }
-        if !delivery.state.pendingFallback.isEmpty {
-            return await notifyPendingFallbacks(leased, target)
+        if !delivery.state.pendingFallback.isEmpty,
+            let decision = await notifyPendingFallbacks(leased, target)
+        {
+            return decision
         }
+        return await deliverNext(leased, target)?.dueForFallback(within: Self.fallbackRetryPause)
+    }
+
+    /// Selects the next event, attempts it and returns the decision to record.
+    private func deliverNext(
+        _ leased: LeasedItem<Delivery>,
+        _ target: DeliveryTarget
+    ) async -> Decision<DeliveryChange>? {
+        let delivery = leased.item
         let channel = channels.channel(for: target.url.scheme)
         let selection: Selection
         do {
@@ -171,16 +182,19 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         do throws(StoreError) {
             try await notifyFallback(fallback, event)
         } catch {
-            return conclusion.record.withPendingFallback(event.seq, pause: Self.fallbackRetryPause)
+            return conclusion.record.withPendingFallback(event.seq)
         }
         return conclusion.record
     }
 
-    /// Marks the fallback for the events that are still due to it, and does nothing else under this lease.
+    /// Marks the fallback for the events that are still due to it, and returns the decision to record.
+    ///
+    /// `nil` if it could be marked for none and an attempt at the endpoint is due: that attempt does not wait for the
+    /// fallback. Marks that were made are recorded first, because a repeated one sends the event again.
     private func notifyPendingFallbacks(
         _ leased: LeasedItem<Delivery>,
         _ target: DeliveryTarget
-    ) async -> Decision<DeliveryChange> {
+    ) async -> Decision<DeliveryChange>? {
         var state = leased.item.state
         do throws(StoreError) {
             for seq in state.pendingFallback {
@@ -192,6 +206,10 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
                 state.removePendingFallback(seq)
             }
         } catch {
+            let isDue = state.retryAt.map { $0 <= leased.now } ?? true
+            // If more events are due to the fallback than a delivery remembers, the oldest would be lost.
+            let hasRoom = state.pendingFallback.count < DeliveryState.deadMax
+            if isDue, hasRoom, state == leased.item.state { return nil }
             let why = "the fallback is not notified yet: \(error)"
             return .silent(.next(after: Self.fallbackRetryPause), state, why: why)
         }
@@ -367,19 +385,30 @@ extension WatchStore {
 }
 
 extension Decision<DeliveryChange> {
-    /// Returns the decision with an event that the fallback must receive soon.
-    fileprivate func withPendingFallback(_ seq: Int, pause: Duration) -> Self {
+    /// Returns the decision with an event that the fallback must still receive.
+    fileprivate func withPendingFallback(_ seq: Int) -> Self {
         var state = change.state
         state.addPendingFallback(seq)
+        var copy = self
+        copy.change = DeliveryChange(
+            state: state,
+            lastError: change.lastError,
+            attempt: change.attempt
+        )
+        return copy
+    }
+
+    /// Returns the decision with a wait of at most `pause` while the fallback must still receive an event.
+    fileprivate func dueForFallback(within pause: Duration) -> Self {
+        guard !change.state.pendingFallback.isEmpty else { return self }
         let wait = if case .next(let wait) = verdict { min(wait, pause) } else { pause }
         return Decision(
             verdict: .next(after: wait),
-            change: DeliveryChange(
-                state: state,
-                lastError: change.lastError,
-                attempt: change.attempt
-            ),
-            signal: signal
+            change: change,
+            signal: signal,
+            isUrgent: isUrgent,
+            commitsAtOnce: commitsAtOnce,
+            prefersOtherProcesses: prefersOtherProcesses
         )
     }
 }

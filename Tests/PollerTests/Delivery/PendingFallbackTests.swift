@@ -114,6 +114,32 @@ struct PendingFallbackTests {
         #expect(try await claim()?.item.state.again == [1])
     }
 
+    @Test("a fallback that cannot be notified does not stop the deliveries to its endpoint")
+    func unmarked() async throws {
+        let (endpoint, fallbackLease) = try await late()
+        let state = DeliveryState(
+            failures: 1,
+            attempts: 1,
+            retryAt: time.now,
+            failedSince: time.now + .seconds(-1),
+            escalated: 1,
+            pendingFallback: [1]
+        )
+        let sent = try await handle(endpoint, state)
+        #expect(hook.attempts.map(\.event.seq) == [1])
+        #expect(sent.change.attempt?.outcome == .delivered && sent.signal == .fine)
+        #expect(sent.change.state.cursor == 1 && sent.change.state.pendingFallback == [1])
+        #expect(sent.verdict == .next(after: .seconds(1)), "it does not rest")
+        // Nothing is left to send, and the fallback is still in use.
+        let idle = try await handle(endpoint, sent.change.state)
+        #expect(hook.attempts.count == 1 && idle.change.state == sent.change.state)
+        #expect(idle.verdict == .next(after: .seconds(1)) && idle.signal == .hold(.zero))
+        try await end(fallbackLease)
+        let paid = try await handle(endpoint, idle.change.state)
+        #expect(hook.attempts.count == 1 && paid.change.state.pendingFallback == [])
+        #expect(try await claim()?.item.state.again == [1])
+    }
+
     @Test("the sweep notifies the fallback while the endpoint's circuit is open")
     func held() async throws {
         let (endpoint, fallbackLease) = try await late()
