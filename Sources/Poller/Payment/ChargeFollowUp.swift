@@ -127,6 +127,8 @@ package struct ChargeFollowUp: FollowUp {
         _ leased: LeasedItem<Watch>,
         _ timeout: Duration
     ) async -> ChargeResult {
+        // An attempt that cannot be charged yet takes no right, so that another attempt of its order can be charged.
+        if let obstacle = charger.obstacle(to: order, object: object) { return obstacle }
         var right: ChargeRight?
         if let orders, let name = watch.order {
             do throws(StoreError) {

@@ -8,6 +8,12 @@ package protocol Charger: Sendable {
     /// Returns the default charge for watches of this account; `nil` for none.
     func defaultCharge(for account: AccountID) -> ChargeOrder?
 
+    /// Returns why a source, whose object was just read, cannot be charged yet; `nil` if it can be.
+    ///
+    /// The object alone decides, so nothing is sent. ``charge(_:_:by:object:timeout:)`` returns the same result for
+    /// such an object.
+    func obstacle(to order: ChargeOrder, object: RawJSON) -> ChargeResult?
+
     /// Charges a source, whose object was just read, exactly once per order.
     ///
     /// Repeated calls are safe, because they use `ChargeOrder.idempotencyKey(of:amount:currency:by:)`. `right` is the
@@ -41,6 +47,9 @@ package protocol Charger: Sendable {
 }
 
 extension Charger {
+    /// Returns `nil`, as the default of a charger for which each chargeable source has all that it needs.
+    package func obstacle(to order: ChargeOrder, object: RawJSON) -> ChargeResult? { nil }
+
     /// Returns false, as the default of a charger without refunds.
     package func refundsDuplicates(of account: AccountID) -> Bool { false }
 

@@ -91,6 +91,12 @@ package struct StripeCharger: Charger {
         defaults[account]
     }
 
+    package func obstacle(to order: ChargeOrder, object: RawJSON) -> ChargeResult? {
+        guard let source = Self.source(object) else { return Self.unreadable }
+        guard let sum = order.sum(of: source) else { return Self.unclear }
+        return Self.shortfall(of: source, sum)
+    }
+
     package func charge(
         _ watch: Watch,
         _ order: ChargeOrder,
@@ -103,19 +109,8 @@ package struct StripeCharger: Charger {
             return .postponed("no API key for this account", retryAfter: Self.refusedPause)
         }
         guard let source = Self.source(object) else { return Self.unreadable }
-        guard let sum = order.sum(of: source) else {
-            return .postponed(
-                "neither the order nor the source has an amount and a currency: enqueue it again "
-                    + "with both",
-                retryAfter: Self.unclearPause
-            )
-        }
-        if let receiver = source.receiver,
-            let received = receiver.amountReceived.map({ Amount(clamping: $0) }),
-            received < sum.amount
-        {
-            return .incomplete(received: received, wanted: sum.amount)
-        }
+        guard let sum = order.sum(of: source) else { return Self.unclear }
+        if let shortfall = Self.shortfall(of: source, sum) { return shortfall }
         if source.needsAuthentication {
             // A charge of this source would be declined and count against the card. The 3D Secure source is charged
             // instead.
@@ -252,6 +247,24 @@ package struct StripeCharger: Charger {
         "the source cannot be read as one",
         retryAfter: nil
     )
+
+    private static let unclear = ChargeResult.postponed(
+        "neither the order nor the source has an amount and a currency: enqueue it again "
+            + "with both",
+        retryAfter: unclearPause
+    )
+
+    /// Returns `incomplete` if a receiver has received less than the sum; `nil` if a source can be charged.
+    private static func shortfall(
+        of source: StripeAPI.Source,
+        _ sum: ChargeOrder.Sum
+    ) -> ChargeResult? {
+        guard let receiver = source.receiver,
+            let received = receiver.amountReceived.map({ Amount(clamping: $0) }),
+            received < sum.amount
+        else { return nil }
+        return .incomplete(received: received, wanted: sum.amount)
+    }
 
     private static func searchFailure(_ why: String) -> ChargeResult {
         .postponed("the search for its charge continues: \(why)", retryAfter: nil)

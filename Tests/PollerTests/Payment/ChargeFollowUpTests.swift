@@ -1,0 +1,109 @@
+import JSONText
+import PollerIdentity
+import PollerTesting
+import Testing
+
+@testable import Poller
+@testable import PollerPayments
+@testable import PollerQueue
+@testable import PollerWatches
+
+@Suite("ChargeFollowUp")
+struct ChargeFollowUpTests {
+    /// A charger whose objects named `part` lack money, and which finds no charge.
+    private struct StubCharger: Charger {
+        private static let lacking = ChargeResult.incomplete(received: 500, wanted: 1000)
+
+        /// The sources that were charged, in order.
+        let charged = Shared<[SourceID]>([])
+
+        func defaultCharge(for account: AccountID) -> ChargeOrder? { nil }
+
+        func obstacle(to order: ChargeOrder, object: RawJSON) -> ChargeResult? {
+            object.member("name")?.string == "part" ? Self.lacking : nil
+        }
+
+        func charge(
+            _ watch: Watch,
+            _ order: ChargeOrder,
+            by right: ChargeRight?,
+            object: RawJSON,
+            timeout: Duration
+        ) async -> ChargeResult {
+            if let obstacle = obstacle(to: order, object: object) { return obstacle }
+            charged.change { $0.append(watch.key.source) }
+            let id = ChargeID(unchecked: "ch_1")
+            return .made(ObservedCharge(id: id, status: .succeeded, object: object))
+        }
+
+        func find(_ watch: Watch, object: RawJSON, timeout: Duration) async -> ChargeResult {
+            .declined(code: "no_charge")
+        }
+    }
+
+    private func watch(
+        _ source: String = "src_1",
+        order: OrderID? = nil,
+        state: WatchState = WatchState(status: .chargeable)
+    ) -> Watch {
+        Watch(
+            WatchKey(source),
+            createdAt: VirtualTime.start,
+            deadline: VirtualTime.start + .seconds(3600),
+            seq: 3,
+            charge: .whole,
+            order: order,
+            state: state
+        )
+    }
+
+    /// Polls a watch once, ten seconds after its start.
+    private func poll(
+        _ watch: Watch,
+        _ status: SourceStatus,
+        object: String = "whole",
+        _ charger: StubCharger,
+        orders: OrderService? = nil
+    ) async throws -> Decision<WatchChange> {
+        let seen = Observation(
+            status: status,
+            final: status == .consumed,
+            object: NamedObjects.object(object)
+        )
+        let handler = PollHandler(
+            upstream: ScriptedUpstream(fallback: .observed(seen)),
+            followUps: [ChargeFollowUp(charger, orders: orders)],
+            timeout: .seconds(8),
+            logger: Sample.quiet
+        )
+        let lease = Lease(watch, at: VirtualTime.start + .seconds(10), for: .seconds(30))
+        let decision = await handler.handle(LeasedItem(lease: lease, elapsed: { .zero }))
+        return try #require(decision)
+    }
+
+    @Test("an attempt that lacks money does not keep another attempt of its order from its charge")
+    func right() async throws {
+        let charger = StubCharger()
+        let orders = OrderService(FakeOrderStore())
+        let (first, second) = (SourceID(unchecked: "src_1"), SourceID(unchecked: "src_2"))
+        let order = OrderID(unchecked: "A77")
+        func poll(_ source: SourceID, _ object: String) async throws -> WatchChange {
+            try await self.poll(
+                watch(source.description, order: order),
+                .chargeable,
+                object: object,
+                charger,
+                orders: orders
+            ).change
+        }
+        let part = try await poll(first, "part")
+        #expect(part.lastError?.contains("500 of 1000") == true)
+        let whole = try await poll(second, "whole")
+        #expect(whole.state.charge == .succeeded(ChargeID(unchecked: "ch_1")))
+        #expect(charger.charged.value == [second])
+        // When the rest arrives, the other attempt has the right.
+        let late = try await poll(first, "whole")
+        #expect(late.state.charge == .none && late.lastError?.contains("src_2") == true)
+        #expect(charger.charged.value == [second])
+    }
+}
