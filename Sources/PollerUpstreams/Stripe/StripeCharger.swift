@@ -34,7 +34,9 @@ package struct StripeCharger: Charger {
     ]
     /// The pause after a missing key permission, which an operator must add.
     static let refusedPause = Duration.seconds(60)
-    /// The pause after an order without an amount, which an operator must enqueue again.
+    /// The pause after an order without an amount, whose watch must be cancelled and enqueued again.
+    ///
+    /// A request that joins the open watch does not change its order.
     private static let unclearPause = Duration.seconds(3600)
     /// The metadata key of this product's charges, whose value is the source.
     ///
@@ -249,8 +251,8 @@ package struct StripeCharger: Charger {
     )
 
     private static let unclear = ChargeResult.postponed(
-        "neither the order nor the source has an amount and a currency: enqueue it again "
-            + "with both",
+        "neither the order nor the source has an amount and a currency: cancel the watch and "
+            + "enqueue it again with both",
         retryAfter: unclearPause
     )
 

@@ -41,6 +41,9 @@ extension QueueConformance {
             _ = try await bench.watches.cancel(key)
             try await bench.enqueue(key)
             try bench.equal(try await bench.snapshot(key).watch.charge, nil, "after a restart")
+            _ = try await bench.watches.cancel(key)
+            _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: second)])
+            try bench.equal(try await bench.snapshot(key).watch.charge, second, "of a restart")
         },
         ConformanceCase("an order to charge nothing is kept until a request orders more") { bench in
             let key = bench.key("1")

@@ -172,12 +172,14 @@ struct StripeChargerTests {
             let part = try ChargeOrder(amount: 400)
             #expect(charger(rig).obstacle(to: part, object: object) == nil)
             let bare = "\(head)\"type\":\"sepa_debit\"}"
-            guard case .postponed(_, .seconds(3600)) = await answer(rig, bare),
+            guard case .postponed(let advice, .seconds(3600)) = await answer(rig, bare),
                 case .postponed(_, nil) = await answer(rig, "[]")
             else {
                 Issue.record("what cannot be read is no refusal")
                 return
             }
+            // An open watch keeps its first order.
+            #expect(advice.contains("cancel the watch and enqueue it again"))
             let made = try await charges(rig)
             #expect(made.isEmpty)
         }
