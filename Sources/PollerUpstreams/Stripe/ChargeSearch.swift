@@ -41,6 +41,7 @@ struct ChargeSearch {
         _ elapsed: @Sendable () -> Duration,
         _ marks: ChargeSearchMarks
     ) async -> Outcome {
+        let client = client.readingPages
         var cursor = marks.cursor(of: name, at: elapsed())
         do throws(StripeError) {
             for _ in 0..<Self.pagesMax {

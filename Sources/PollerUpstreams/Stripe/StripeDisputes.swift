@@ -32,7 +32,7 @@ package struct StripeDisputes: DisputeReader {
     package func disputes(
         of account: AccountID
     ) async throws(DisputeReadFailure) -> [AccountDispute] {
-        guard var client = accounts.client(for: account) else {
+        guard var client = accounts.client(for: account)?.readingPages else {
             throw DisputeReadFailure("no API key is configured for account \(account)")
         }
         client.configuration.timeout = Self.timeout

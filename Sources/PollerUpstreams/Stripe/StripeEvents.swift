@@ -46,8 +46,6 @@ package struct StripeEvents: AccountEvents {
     ///
     /// If an account has more events within some minutes, the rest is only partly read again.
     private static let pagesMax = 50
-    /// The largest response for a page of 100 events, some of which may have the maximum size of a webhook.
-    private static let pageBytesMax = 1 << 24
     /// The largest response for one event: the maximum size of a webhook, and the surrounding members.
     private static let eventBytesMax = 1 << 23
 
@@ -64,11 +62,10 @@ package struct StripeEvents: AccountEvents {
         _ range: EventRange
     ) async throws(AccountEventsFailure) -> AccountEventsPage {
         let types = list == .usual ? Self.types : Self.moneyTypes
-        guard var client = accounts.client(for: account) else {
+        guard var client = accounts.client(for: account)?.readingPages else {
             throw .unavailable("no API key is configured for account \(account)")
         }
         client.configuration.timeout = Self.timeout
-        client.configuration.maxBodyBytes = Self.pageBytesMax
         do throws(StripeError) {
             switch range {
             case .since(let time):

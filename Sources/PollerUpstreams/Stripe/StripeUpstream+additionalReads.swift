@@ -103,7 +103,7 @@ extension StripeUpstream {
         until end: ContinuousClock.Instant
     ) async throws(StripeError) -> AdditionalRead {
         let left = max(ContinuousClock.now.duration(to: end), .zero)
-        let request = try client.getRequest(path, query: query)
+        let request = try client.readingPages.getRequest(path, query: query)
         let reply = try await polls.send(request, timeout: left)
         guard (200..<300).contains(reply.status) else {
             // Only Stripe itself can report that this key cannot read the object, or that it does not exist.

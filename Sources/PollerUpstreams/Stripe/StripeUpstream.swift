@@ -237,6 +237,15 @@ package struct StripeUpstream: Upstream {
 extension StripeClient {
     /// Whether each object must be requested with its client secret.
     var isPublishable: Bool { configuration.key.kind == .publishable }
+
+    /// A copy that reads pages of 100 objects, some of which may have the maximum size of a webhook.
+    ///
+    /// A charge with all its metadata has 27 kB, and a page of them more than the usual limit.
+    var readingPages: StripeClient {
+        var copy = self
+        copy.configuration.maxBodyBytes = 1 << 24
+        return copy
+    }
 }
 
 /// The rank of each status of Stripe objects.

@@ -17,9 +17,6 @@ struct ChargeSearchTests {
         try await StubServer.run { server in
             let pages = 9
             server.answer(by: { head in Self.page(head.uri, of: pages) })
-            let saved =
-                #"{"id":"src_1","status":"chargeable","livemode":false,"type":"card","#
-                + #""usage":"reusable","customer":"cus_1","created":1}"#
             let rounds = RoundCounter()
             let charger = StripeCharger(
                 accounts: StripeAccounts([
@@ -32,16 +29,7 @@ struct ChargeSearchTests {
                 elapsed: { rounds.next() }
             )
             let order = try ChargeOrder(amount: 1, currency: "eur", metadata: ["order": "1"])
-            let start = Timestamp(ms: 1_795_000_000_000)
-            let watch = Watch(
-                key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
-                policy: .standard,
-                createdAt: start,
-                deadline: start + .seconds(3600),
-                run: 1,
-                seq: 2,
-                state: WatchState(status: .chargeable)
-            )
+            let watch = Self.watch()
             var results: [ChargeResult] = []
             while results.count < 9, found(results.last) == nil {
                 results.append(
@@ -49,7 +37,7 @@ struct ChargeSearchTests {
                         watch,
                         order,
                         by: nil,
-                        object: RawJSON(unchecked: saved),
+                        object: Self.saved,
                         timeout: .seconds(12)
                     )
                 )
@@ -66,6 +54,68 @@ struct ChargeSearchTests {
             #expect(asked.allSatisfy { $0.method == .GET && $0.uri.contains("customer=cus_1") })
             #expect(asked.count == pages, "no page twice")
         }
+    }
+
+    @Test("a page of charges with much metadata is read, and the source is charged")
+    func large() async throws {
+        try await StubServer.run { server in
+            let value = String(repeating: "v", count: 500)
+            let metadata = (1...24).map { #""k\#($0)":"\#(value)""# }.joined(separator: ",")
+            let charges = (1...100).map { number in
+                #"{"id":"ch_\#(number)","status":"succeeded","livemode":false,"amount":1,"#
+                    + #""currency":"eur","source":{"id":"src_1"},"metadata":{\#(metadata)}}"#
+            }
+            let data = charges.joined(separator: ",")
+            let list = #"{"object":"list","data":[\#(data)],"has_more":false}"#
+            #expect(list.utf8.count > StripeClientConfiguration.defaultMaxBodyBytes)
+            let made =
+                #"{"id":"ch_made","status":"succeeded","livemode":false,"amount":1,"#
+                + #""currency":"eur","source":{"id":"src_1"}}"#
+            server.answer(by: { head in
+                StubServer.Answer(body: head.method == .POST ? made : list)
+            })
+            let result = await charger(server).charge(
+                Self.watch(),
+                try ChargeOrder(amount: 1, currency: "eur", metadata: ["order": "1"]),
+                by: nil,
+                object: Self.saved,
+                timeout: .seconds(60)
+            )
+            #expect(found(result)?.id.description == "ch_made", "\(result)")
+            #expect(server.requests.map(\.method) == [.GET, .POST])
+        }
+    }
+
+    /// A charger with a clock that stands still.
+    private func charger(_ server: StubServer) -> StripeCharger {
+        StripeCharger(
+            accounts: StripeAccounts([
+                .main: StripeClientConfiguration(
+                    key: StripeKey("sk_test_1"),
+                    baseURL: "http://127.0.0.1:\(server.port)"
+                )
+            ]),
+            elapsed: { .zero }
+        )
+    }
+
+    /// A saved card, which stays chargeable.
+    private static let saved = RawJSON(
+        unchecked: #"{"id":"src_1","status":"chargeable","livemode":false,"type":"card","#
+            + #""usage":"reusable","customer":"cus_1","created":1}"#
+    )
+
+    private static func watch(_ progress: ChargeProgress = .none) -> Watch {
+        let start = Timestamp(ms: 1_795_000_000_000)
+        return Watch(
+            key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
+            policy: .standard,
+            createdAt: start,
+            deadline: start + .seconds(3600),
+            run: 1,
+            seq: 2,
+            state: WatchState(status: .chargeable, charge: progress)
+        )
     }
 
     /// A page of the charges of a customer; only the last charge of all belongs to order 1.

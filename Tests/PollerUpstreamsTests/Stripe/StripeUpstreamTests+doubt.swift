@@ -117,6 +117,28 @@ extension StripeUpstreamTests {
         }
     }
 
+    @Test("a page of disputes with much evidence is read with its charge")
+    func largePage() async throws {
+        let charge = #"""
+            {"id":"ch_1","object":"charge","status":"succeeded","amount":1000,"amount_captured":1000,
+             "captured":true,"disputed":true,"currency":"eur"}
+            """#
+        try await StubServer.run { server in
+            let text = String(repeating: "e", count: 20_000)
+            let disputes = (1...60).map { number in
+                #"{"id":"du_\#(number)","object":"dispute","status":"under_review","amount":1,"#
+                    + #""evidence":{"uncategorized_text":"\#(text)"}}"#
+            }
+            let data = disputes.joined(separator: ",")
+            let page = #"{"object":"list","data":[\#(data)],"has_more":false}"#
+            server.answer(by: { request in
+                StubServer.Answer(body: request.uri.contains("/disputes") ? page : charge)
+            })
+            let polled = await UpstreamRig(stub: server).poll("ch_1", kind: .charge)
+            #expect(polled.name == "observed", "\(polled.name)")
+        }
+    }
+
     @Test("the expiry of a source is calculated with Stripe's clock if the response has a date")
     func stripesClock() async throws {
         // iDEAL expires after an hour. Stripe's clock shows half an hour after the creation, the local clock days.

@@ -8,8 +8,8 @@ import Foundation
 public struct StripeClientConfiguration: Sendable {
     /// The default limit of a response body: 1 MiB.
     ///
-    /// The largest object read here, a page of 100 events, is about 500 kB. Anything above 1 MiB is not a response of
-    /// Stripe.
+    /// No single object of a payment is that large. A page of 100 objects may be larger, for example of charges with
+    /// much metadata: set ``maxBodyBytes`` for such a list.
     public static let defaultMaxBodyBytes = 1 << 20
 
     /// The API key, sent as `Authorization: Bearer …`.
