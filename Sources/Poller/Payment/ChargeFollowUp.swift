@@ -13,6 +13,11 @@ package struct ChargeFollowUp: FollowUp {
     /// The number of searches for the charge of a consumed source before the status is reported without it: about seven
     /// seconds with the waits in between.
     private static let searchesMax = 3
+    /// The number of lost answers to a charge and of searches for it before the status is reported without it: about a
+    /// minute with the waits in between.
+    ///
+    /// The source was consumed after a request to charge it, so its charge very likely exists.
+    private static let doubtfulSearchesMax = 6
 
     private let charger: any Charger
     private let orders: OrderService?
@@ -102,8 +107,7 @@ package struct ChargeFollowUp: FollowUp {
         switch found {
         // A list of charges may lag seconds behind the source.
         case .declined
-        where seen.status == .consumed && watch.charge == nil
-            && watch.state.failures < Self.searchesMax:
+        where seen.status == .consumed && watch.state.failures < Self.failuresMax(for: watch):
             return .postponed("the charge of the source is not listed", retryAfter: nil)
         // No charge that consumed the source can be found, so its status is reported.
         case .declined: return nil
@@ -117,6 +121,12 @@ package struct ChargeFollowUp: FollowUp {
             let isOrdered = watch.charge != nil && watch.state.charge != .failed
             return isOrdered || watch.isReview ? found : nil
         }
+    }
+
+    /// Returns the number of failures before the search for the charge of a consumed source ends.
+    private static func failuresMax(for watch: Watch) -> Int {
+        if watch.state.charge == .doubtful { return doubtfulSearchesMax }
+        return watch.charge == nil ? searchesMax : 0
     }
 
     /// Charges the source if its order may be charged.

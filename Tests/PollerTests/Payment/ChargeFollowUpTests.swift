@@ -106,4 +106,24 @@ struct ChargeFollowUpTests {
         #expect(late.state.charge == .none && late.lastError?.contains("src_2") == true)
         #expect(charger.charged.value == [second])
     }
+
+    @Test("a charge with a lost answer that is not listed yet is searched again, six times at most")
+    func lagging() async throws {
+        // One answer to the charge was lost.
+        var state = WatchState(status: .chargeable, failures: 1, charge: .doubtful)
+        var searches = 1
+        var decision = try await poll(watch(state: state), .consumed, StubCharger())
+        while case .next = decision.verdict, searches < 20 {
+            #expect(decision.change.events.isEmpty)
+            #expect(decision.change.state.status == .chargeable)
+            #expect(decision.change.state.charge == .doubtful)
+            state = decision.change.state
+            decision = try await poll(watch(state: state), .consumed, StubCharger())
+            searches += 1
+        }
+        #expect(decision.verdict == .close(.settled) && searches == 6)
+        // Without an attempt of ours, the status is reported at once.
+        let unordered = try await poll(watch(), .consumed, StubCharger())
+        #expect(unordered.verdict == .close(.settled))
+    }
 }
