@@ -171,7 +171,8 @@ package enum ChargeProgress: Hashable, Sendable {
     case none
     /// Stripe received a request with an unknown result.
     ///
-    /// Only the same key may be used again.
+    /// The same key is used again. If the order has changed since, its key differs, and a source that can be charged
+    /// again is charged only if no charge of this run is found.
     case doubtful
     /// The charge, `ch_…`, exists, and the bank has not answered yet.
     case pending(ChargeID)

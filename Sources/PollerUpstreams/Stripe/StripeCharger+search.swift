@@ -8,7 +8,8 @@ import StripeAPI
 extension StripeCharger {
     /// Returns a search for a charge of this order that has not failed.
     ///
-    /// For a single-use source any charge matches, because there can be only one.
+    /// For a single-use source any charge matches, because there can be only one. While an earlier attempt is in doubt,
+    /// its charge matches although the order has changed since.
     static func search(
         _ source: StripeAPI.Source,
         _ watch: Watch,
@@ -16,14 +17,17 @@ extension StripeCharger {
         _ sum: ChargeOrder.Sum
     ) -> ChargeSearch {
         let isSingleUse = source.usage == .singleUse
+        let isDoubtful = watch.state.charge == .doubtful
         let id = source.id
         return ChargeSearch(
-            name: name(watch, order, sum),
+            // A search for fewer charges must not be continued.
+            name: name(watch, order, sum) + (isDoubtful ? ":doubtful" : ""),
             customer: source.customer,
             created: source.created
         ) { charge in
-            charge.source?.id == id && charge.status != .failed
-                && (isSingleUse || isOf(watch, order, sum, charge))
+            guard charge.source?.id == id, charge.status != .failed else { return false }
+            return isSingleUse || isOf(watch, order, sum, charge)
+                || (isDoubtful && isAttempt(of: watch, charge))
         }
     }
 
@@ -81,6 +85,19 @@ extension StripeCharger {
         let key = watch.key
         let content = order.idempotencyKey(of: key, amount: sum.amount, currency: sum.currency)
         return content + (watch.order.map { ":\($0)" } ?? "")
+    }
+
+    /// Whether a charge of the same source was made by this run of its only watch.
+    ///
+    /// Its amount and metadata do not matter: the account's default may have changed since, or a request with another
+    /// order may have joined. There is no tolerance for clocks, because an earlier run may have made its own charge
+    /// seconds before. So the charge may not be found if the store's clock is ahead of Stripe's.
+    private static func isAttempt(of watch: Watch, _ charge: StripeAPI.Charge) -> Bool {
+        guard let metadata = charge.metadata, metadata[mark] != nil else { return false }
+        if let order = watch.order, let named = metadata[purpose], named != "\(order)" {
+            return false
+        }
+        return Int64(clamping: charge.created ?? 0) >= watch.createdAt.ms / 1000
     }
 
     /// Whether a charge of the same source belongs to this order.

@@ -86,6 +86,52 @@ struct ChargeSearchTests {
         }
     }
 
+    @Test(
+        "a charge in doubt is found although the order has changed since, an older charge is not",
+        arguments: [true, false]
+    )
+    func changed(isOfThisRun: Bool) async throws {
+        try await StubServer.run { server in
+            let empty = #"{"object":"list","data":[],"has_more":false}"#
+            server.answer(by: { head in
+                head.method == .POST
+                    ? StubServer.Answer(status: 500, body: #"{"error":{"type":"api_error"}}"#)
+                    : StubServer.Answer(body: empty)
+            })
+            func charge(_ order: ChargeOrder, _ progress: ChargeProgress) async -> ChargeResult {
+                await charger(server).charge(
+                    Self.watch(progress),
+                    order,
+                    by: nil,
+                    object: Self.saved,
+                    timeout: .seconds(30)
+                )
+            }
+            let before = try ChargeOrder(amount: 500, currency: "eur", metadata: ["v": "1"])
+            let first = await charge(before, .none)
+            guard case .indeterminate = first else {
+                Issue.record("\(first)")
+                return
+            }
+            // The charge was made, and the account's default has changed since.
+            let created = isOfThisRun ? 1_795_000_001 : 1_794_999_999
+            let members = #""status":"succeeded","livemode":false,"currency":"eur","#
+            let earlier =
+                #"{"id":"ch_1",\#(members)"amount":500,"created":\#(created),"#
+                + #""source":{"id":"src_1"},"metadata":{"v":"1","poller_source":"src_1"}}"#
+            let other = #"{"id":"ch_2",\#(members)"amount":700,"source":{"id":"src_1"}}"#
+            let list = #"{"object":"list","data":[\#(earlier)],"has_more":false}"#
+            server.answer(by: { head in
+                StubServer.Answer(body: head.method == .POST ? other : list)
+            })
+            let after = try ChargeOrder(amount: 700, currency: "eur", metadata: ["v": "2"])
+            let second = await charge(after, .doubtful)
+            #expect(found(second)?.id.description == (isOfThisRun ? "ch_1" : "ch_2"), "\(second)")
+            let posts = server.requests.filter { $0.method == .POST }
+            #expect(posts.count == (isOfThisRun ? 1 : 2))
+        }
+    }
+
     /// A charger with a clock that stands still.
     private func charger(_ server: StubServer) -> StripeCharger {
         StripeCharger(
