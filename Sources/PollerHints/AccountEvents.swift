@@ -20,7 +20,7 @@ package protocol AccountEvents: Sendable {
     ) async throws(AccountEventsFailure) -> AccountEventsPage
 
     /// Returns the owner of a charge: the source it was made from, or its intent; `nil` if that is not a watchable
-    /// object.
+    /// object, or if the credentials may not read the charge.
     func subject(
         ofCharge charge: ChargeID,
         in account: AccountID

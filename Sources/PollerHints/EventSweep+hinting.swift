@@ -1,6 +1,13 @@
+import Logging
 import PollerIdentity
 import PollerOperations
 import PollerQueue
+
+/// The result of hinting for one event.
+private struct HintedEvent: Sendable {
+    let id: String
+    let result: Result<HintResult, StoreError>
+}
 
 extension EventSweep {
     /// The number of events whose marks are read and set at a time: a page.
@@ -12,6 +19,16 @@ extension EventSweep {
         var count = 0
         /// The new events that no webhook had delivered.
         var unseen: [String] = []
+        /// Whether an event must be read again, because the upstream has not named the owner of its charge.
+        var mustRepeat = false
+    }
+
+    /// The result of hinting for new events.
+    private struct Hinted {
+        /// The events that no webhook had delivered.
+        var unseen: [String] = []
+        /// The reason for each event whose owner the upstream did not name.
+        var unanswered: [String: String] = [:]
     }
 
     /// Hints for every event that the sweep has not handled yet, and marks them as handled.
@@ -32,20 +49,67 @@ extension EventSweep {
             )
             let new = zip(group, handled).filter { !$1 }.map(\.0)
             guard !new.isEmpty else { continue }
-            found.count += new.count
-            if createsHints { found.unseen += try await hint(new, of: account) }
+            var repeated: Set<String> = []
+            if createsHints {
+                let hinted = try await hint(new, of: account)
+                found.unseen += hinted.unseen
+                repeated = try await eventsToRepeat(hinted.unanswered, of: account)
+            }
+            if !repeated.isEmpty { found.mustRepeat = true }
+            let done = new.filter { !repeated.contains($0.id) }
+            found.count += done.count
             let span = SweepStep.markSpan(interval: interval)
             // After the hints: a crash between the two repeats the hints, which is harmless.
-            try await store.mark(new.map { (HintIntake.mark(swept: $0.id), span) }, of: account.id)
+            try await store.mark(done.map { (HintIntake.mark(swept: $0.id), span) }, of: account.id)
         }
         return found
     }
 
-    /// Hints for every event; returns those that no webhook had delivered.
+    /// Returns the events to read again: those whose owner has been unknown for less than ``answerSpan``.
+    ///
+    /// The first failure is marked in the store, so that all processes measure the same time.
+    private func eventsToRepeat(
+        _ unanswered: [String: String],
+        of account: Account
+    ) async throws(StoreError) -> Set<String> {
+        guard !unanswered.isEmpty else { return [] }
+        let ids = Array(unanswered.keys)
+        let tried = try await store.isMarked(
+            ids.map { HintIntake.mark(unanswered: $0) },
+            of: account.id
+        )
+        let recent = try await store.isMarked(
+            ids.map { HintIntake.mark(repeated: $0) },
+            of: account.id
+        )
+        var repeated: Set<String> = []
+        var marks: [(name: String, span: Duration)] = []
+        for (id, (isTried, isRecent)) in zip(ids, zip(tried, recent)) {
+            if isTried, !isRecent {
+                logger.warning(
+                    "an event is given up, because the owner of its charge cannot be read",
+                    metadata: [
+                        "account": "\(account.id)", "event": "\(id)",
+                        "error": "\(unanswered[id] ?? "")",
+                    ]
+                )
+                continue
+            }
+            repeated.insert(id)
+            if !isTried {
+                marks.append((HintIntake.mark(unanswered: id), HintIntake.eventSpan))
+                marks.append((HintIntake.mark(repeated: id), answerSpan))
+            }
+        }
+        try await store.mark(marks, of: account.id)
+        return repeated
+    }
+
+    /// Hints for every event.
     private func hint(
         _ events: [AccountEvent],
         of account: Account
-    ) async throws(StoreError) -> [String] {
+    ) async throws(StoreError) -> Hinted {
         let seen = try await store.isMarked(
             events.map { HintIntake.mark(ofEvent: $0.id) },
             of: account.id
@@ -53,41 +117,55 @@ extension EventSweep {
         let unseen = zip(events, seen).filter { !$1 }.map(\.0)
         let partition = suspects.partition(of: account.id.description)
         let named = unseen.map { HintIntake.suspect($0, of: account.id, countedIn: partition) }
+        var hinted = Hinted()
         try await suspects.handle(named) { (group) async throws(StoreError) in
             let group = Set(group)
             let events = zip(unseen, named).filter { group.contains($1) }.map(\.0)
             #if DEBUG
             for suspect in group { PlantedTrap.check(.hint, suspect.about ?? "") }
             #endif
-            try await hintAtOnce(events, of: account)
+            let unanswered = try await hintAtOnce(events, of: account)
+            hinted.unanswered.merge(unanswered) { _, later in later }
         }
         // Missed webhooks are counted only for the usual list, where they are frequent.
-        return account.expectsWebhooks && account.list == .usual ? unseen.map(\.id) : []
+        if account.expectsWebhooks, account.list == .usual { hinted.unseen = unseen.map(\.id) }
+        return hinted
     }
 
+    /// Hints for events; returns the reason for each whose owner the upstream did not name.
     private func hintAtOnce(
         _ events: [AccountEvent],
         of account: Account
-    ) async throws(StoreError) {
-        let failure = await withTaskGroup(of: StoreError?.self) { [hintIntake] group in
-            var failure: StoreError?
+    ) async throws(StoreError) -> [String: String] {
+        let results = await withTaskGroup(of: HintedEvent.self) { [hintIntake] group in
+            var results: [HintedEvent] = []
             for (index, event) in events.enumerated() {
                 if index >= Self.hintsMax, let done = await group.next() {
-                    failure = failure ?? done
+                    results.append(done)
                 }
                 // Concurrent, so that hints do not wait for each other's round trips.
                 group.addTask {
                     do throws(StoreError) {
-                        _ = try await hintIntake.hint(event, of: account.id, isWebhook: false)
-                        return nil
+                        let result = try await hintIntake.hint(
+                            event,
+                            of: account.id,
+                            isWebhook: false
+                        )
+                        return HintedEvent(id: event.id, result: .success(result))
                     } catch {
-                        return error
+                        return HintedEvent(id: event.id, result: .failure(error))
                     }
                 }
             }
-            for await done in group { failure = failure ?? done }
-            return failure
+            for await done in group { results.append(done) }
+            return results
         }
-        if let failure { throw failure }
+        var unanswered: [String: String] = [:]
+        for event in results {
+            if case .unanswered(let reason) = try event.result.get() {
+                unanswered[event.id] = reason
+            }
+        }
+        return unanswered
     }
 }

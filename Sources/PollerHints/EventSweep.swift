@@ -20,6 +20,10 @@ import Synchronization
 /// aside is skipped. While an unreadable page is set aside, the sweep of its account stops at it, and polls find the
 /// changes meanwhile.
 ///
+/// *An event whose owner is unknown*: while the upstream does not answer whose a charge is, the cursor waits for
+/// ``answerSpan`` at most and the other events are handled. Then the event is given up, because some charges can never
+/// be read.
+///
 /// *Interval*: computed at each check. The interval at the end of a sweep fits the account at that time, but a shop's
 /// first hundred payments may come within the twenty minutes that an empty account waits.
 ///
@@ -33,6 +37,8 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     static var pagesMax: Int { 50 }
     /// The number of concurrent hints.
     static var hintsMax: Int { 32 }
+    /// The pause before an event is read again whose owner the upstream did not name.
+    static var answerPause: Duration { .seconds(15) }
     /// The longest pause after failures.
     static var failurePauseMax: Duration { .seconds(60) }
 
@@ -82,7 +88,9 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     let suspects: PoisonGuard
     private let owner: OwnerID
     private let clock: C
-    private let logger: Logger
+    let logger: Logger
+    /// The time for which the sweep asks again for the owner of a charge.
+    let answerSpan: Duration
     private let failures = Mutex<[AccountID: Int]>([:])
     private let delays: SweepDelays<C>
 
@@ -94,6 +102,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         watches: any WatchStore,
         meter: ReadMeter<C>,
         suspects: PoisonGuard = .none,
+        answerSpan: Duration = .seconds(180),
         owner: OwnerID,
         clock: C,
         logger: Logger
@@ -104,6 +113,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         hintIntake = HintIntake(watches: watches, marks: store, events: events)
         self.meter = meter
         self.suspects = suspects
+        self.answerSpan = answerSpan
         self.owner = owner
         self.clock = clock
         self.logger = logger
@@ -214,6 +224,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             // In the first sweep there is no gap to close, because polls read the present state.
             let isFirst = lease.cursor == .start
             let found = try await handle(page.events, of: account, createsHints: !isFirst, interval)
+            guard !found.mustRepeat else { return try await repeatLater(account, lease, found) }
             let reading = SweepReading(step, page, lease, interval: interval)
             let progress = SweepProgress(
                 cursor: reading.cursor,
@@ -235,6 +246,22 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             lease = try await store.take(account.leaseID, owner: owner, for: Self.span)
             guard lease.isOwner else { return }
         }
+    }
+
+    /// Leaves the cursor where it is, so that the events which could not be handled are read again.
+    private func repeatLater(
+        _ account: Account,
+        _ lease: SweepLease,
+        _ found: Found
+    ) async throws(StoreError) {
+        let missed = try await store.finish(
+            SweepProgress(cursor: lease.cursor, isCaughtUp: false, unseen: found.unseen),
+            of: account.leaseID,
+            owner: owner,
+            pause: min(Self.answerPause, answerSpan)
+        )
+        count("poller_sweep_events_total", account, found.count)
+        count("poller_webhook_missed_total", account, missed ?? 0)
     }
 
     /// Reads the events of a step; the failure says whether the page is set aside.

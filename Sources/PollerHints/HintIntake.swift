@@ -76,6 +76,12 @@ package struct HintIntake: Sendable {
     /// Returns the mark of an event that the sweep has handled, because it reads each more than once.
     static func mark(swept id: String) -> String { "s:\(id)" }
 
+    /// Returns the mark of an event of a charge whose owner the upstream has not named.
+    static func mark(unanswered id: String) -> String { "u:\(id)" }
+
+    /// Returns the mark of such an event for as long as the sweep asks again.
+    static func mark(repeated id: String) -> String { "r:\(id)" }
+
     /// Returns the mark of a change, which several events may report.
     ///
     /// There is none for money: two refunds within a minute are two changes, and a closed watch is polled once for
@@ -92,7 +98,7 @@ package struct HintIntake: Sendable {
     ///   - account: the account of the watches.
     ///   - isWebhook: whether a webhook delivered it, which is stored for the sweep.
     ///   - unwatched: called with the subjects without such a watch, before a mark is set.
-    /// - Returns: the result. An event with an unconfirmed notice leaves no mark.
+    /// - Returns: the result. An event with an unconfirmed notice or an unknown owner leaves no mark.
     /// - Throws: if the store is unavailable, or the upstream that must confirm a notice; hinting again is harmless.
     package func hint(
         _ event: AccountEvent,
@@ -117,33 +123,58 @@ package struct HintIntake: Sendable {
         case .unreadable?: return .unreadableNotice
         case nil: notice = nil
         }
-        var hinted = 0
-        var rest: [WatchKey] = []
-        for subject in try await subjects(of: event, in: account) {
-            guard let kind = SourceKind(inferredFrom: subject) else { continue }
-            let key = WatchKey(account: account, source: subject, kind: kind)
-            let isKnown: Bool
-            if let notice {
-                // The debit concerns its source only, not the other objects of the event.
-                guard kind == .source, event.mandate.isOf(subject) else { continue }
-                isKnown = try await watches.announce(notice, of: key)
-            } else {
-                isKnown = try await watches.hint(key, of: event.topic)
-            }
-            if isKnown {
-                hinted += 1
-                let way = isWebhook ? WatchNote.webhook : WatchNote.list
-                await watches.tryToNote(WatchNote(.hint, event.type, by: way), of: key)
-            } else {
-                rest.append(key)
+        let way = isWebhook ? WatchNote.webhook : WatchNote.list
+        var hints: [Hint] = []
+        // First those that the event names, because the upstream may not name the owner.
+        for subject in event.subjects {
+            if let given = try await hint(subject, event, notice, in: account, by: way) {
+                hints.append(given)
             }
         }
+        let owner: SourceID?
+        do throws(AccountEventsFailure) {
+            owner = try await self.owner(of: event, in: account)
+        } catch {
+            return .unanswered("the payment of event \(event.id) is unknown: \(error)")
+        }
+        if let owner, let given = try await hint(owner, event, notice, in: account, by: way) {
+            hints.append(given)
+        }
+        let rest = hints.filter { !$0.isKnown }.map(\.key)
         if !rest.isEmpty { try await unwatched(rest) }
         var set: [(name: String, span: Duration)] = []
         if isWebhook { set.append((id, Self.eventSpan)) }
         if let change { set.append((change, Self.changeSpan)) }
         if !set.isEmpty { try await marks.mark(set, of: account) }
-        return .hinted(hinted)
+        return .hinted(hints.count - rest.count)
+    }
+
+    /// A hint, and whether a watch got it.
+    private struct Hint {
+        let key: WatchKey
+        let isKnown: Bool
+    }
+
+    /// Hints the watch of one subject; `nil` for an object that cannot be watched, or that the notice does not concern.
+    private func hint(
+        _ subject: SourceID,
+        _ event: AccountEvent,
+        _ notice: MandateNotice?,
+        in account: AccountID,
+        by way: String
+    ) async throws(StoreError) -> Hint? {
+        guard let kind = SourceKind(inferredFrom: subject) else { return nil }
+        let key = WatchKey(account: account, source: subject, kind: kind)
+        let isKnown: Bool
+        if let notice {
+            // The debit concerns its source only, not the other objects of the event.
+            guard kind == .source, event.mandate.isOf(subject) else { return nil }
+            isKnown = try await watches.announce(notice, of: key)
+        } else {
+            isKnown = try await watches.hint(key, of: event.topic)
+        }
+        if isKnown { await watches.tryToNote(WatchNote(.hint, event.type, by: way), of: key) }
+        return Hint(key: key, isKnown: isKnown)
     }
 
     /// Returns the notice of a debit from the upstream; `nil` for an event without one.
@@ -165,23 +196,19 @@ package struct HintIntake: Sendable {
         }
     }
 
-    /// Returns the subjects of an event; those of a dispute or a refund contain a charge, but not always its owner.
-    private func subjects(
+    /// Returns the owner of the charge that an event names; `nil` if the event names it already, or no charge.
+    ///
+    /// The events of a dispute or a refund name a charge, but not always its owner.
+    private func owner(
         of event: AccountEvent,
         in account: AccountID
-    ) async throws(StoreError) -> [SourceID] {
+    ) async throws(AccountEventsFailure) -> SourceID? {
         let kinds = event.subjects.map { ($0, SourceKind(inferredFrom: $0)) }
         guard let events, event.topic == .money || event.isThin,
             let charge = kinds.first(where: { $0.1 == .charge })?.0,
             !kinds.contains(where: { $0.1 != nil && $0.1 != .charge })
-        else { return event.subjects }
-        do throws(AccountEventsFailure) {
-            let owner = try await events.subject(ofCharge: charge, in: account)
-            return event.subjects + [owner].compactMap(\.self)
-        } catch {
-            // No mark is set yet, so the event is delivered again.
-            throw .unavailable("the payment of \(charge) is unknown: \(error)")
-        }
+        else { return nil }
+        return try await events.subject(ofCharge: charge, in: account)
     }
 }
 
@@ -195,6 +222,8 @@ package enum HintResult: Hashable, Sendable {
     case noSuchNotice
     /// It announces a debit, and no credentials here may read it at the upstream.
     case unreadableNotice
+    /// It names only a charge, and the upstream did not answer whose it is; what the event names was hinted.
+    case unanswered(String)
 }
 
 extension MandateAnnouncement? {

@@ -91,7 +91,8 @@ package struct StripeEvents: AccountEvents {
         ofCharge charge: ChargeID,
         in account: AccountID
     ) async throws(AccountEventsFailure) -> SourceID? {
-        guard let client = accounts.client(for: account) else { return nil }
+        // A publishable key can read no charge.
+        guard let client = accounts.client(for: account), !client.isPublishable else { return nil }
         do throws(StripeError) {
             let found = try await client.retrieveCharge(
                 charge.description,
@@ -99,7 +100,12 @@ package struct StripeEvents: AccountEvents {
             )
             // An object whose ID cannot be a watch's source is ignored.
             return (found.paymentIntent ?? found.source?.id).flatMap { try? SourceID($0) }
-        } catch .api(let failure) where failure.status == 404 {
+        } catch .api(let failure) where failure.isOfNoSuchObject || failure.status == 403 {
+            // Asking again would not help. The 401 of a revoked key is thrown: an operator replaces the key.
+            return nil
+        } catch .invalidRequest {
+            return nil
+        } catch .bodyTooLarge {
             return nil
         } catch {
             throw .unavailable("\(error)")

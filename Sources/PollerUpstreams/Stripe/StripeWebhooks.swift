@@ -285,6 +285,8 @@ package struct StripeWebhooks: WebhookIntake {
                     signedBy: account,
                     .warning
                 )
+            // No mark is set, so the sender's next delivery is handled again.
+            case .unanswered(let reason): throw .unavailable(reason)
             }
         } catch {
             if let stopped { return stopped }

@@ -19,7 +19,8 @@ struct EventSweepTests {
         owner: String = "AAAAAAAAAAA",
         expectsWebhooks: Bool = false,
         events: (any AccountEvents)? = nil,
-        meter: ReadMeter<ContinuousClock>? = nil
+        meter: ReadMeter<ContinuousClock>? = nil,
+        answerSpan: Duration = .seconds(180)
     ) -> (sweep: EventSweep<ContinuousClock>, account: EventSweep<ContinuousClock>.Account) {
         let account = EventSweep<ContinuousClock>.Account(
             id: .main,
@@ -32,6 +33,7 @@ struct EventSweepTests {
             store: rig.store,
             watches: rig.watches,
             meter: meter ?? self.meter(rig),
+            answerSpan: answerSpan,
             owner: OwnerID(unchecked: owner),
             clock: ContinuousClock(),
             logger: AccountRig.quiet
