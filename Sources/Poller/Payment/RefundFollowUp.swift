@@ -6,7 +6,8 @@ package import PollerWatches
 
 /// Refunds a payment of an order that was already paid, if the account is configured to (`DuplicateRefunds`).
 ///
-/// Only reported money is refunded, because the order contains no other.
+/// Only reported money is refunded, because the order contains no other. If refunds of the whole charge exist already,
+/// by an operator or by an earlier poll, none is requested, even if they have not succeeded yet.
 package struct RefundFollowUp: FollowUp {
     private let charger: any Charger
     private let orders: OrderService
@@ -43,7 +44,18 @@ package struct RefundFollowUp: FollowUp {
             return postponed("the lease was about to end")
         }
         var charge = watch.state.charge.charge ?? money.id
-        if case .charged(_, .made(let found)) = outcome { charge = found.id }
+        let reading: PaymentReading?
+        switch outcome {
+        case .charged(_, .made(let found)):
+            charge = found.id
+            reading = context.reading(seen, charge: found)
+        case .chargeAnswer(let read, _): reading = context.reading(following: read, seen)
+        default: reading = context.reading(seen)
+        }
+        if reading?.memory.money?.isCoveredByRefunds ?? false {
+            context.duplicateRefund = .covered
+            return outcome
+        }
         let refunded = await charger.refundDuplicate(
             watch,
             charge: charge,
@@ -51,7 +63,7 @@ package struct RefundFollowUp: FollowUp {
             timeout: limit
         )
         switch refunded {
-        case .made, .underway: break
+        case .made, .underway, .covered: break
         case .postponed(let reason, let retryAfter): return postponed(reason, retryAfter)
         case .failed(let why), .refused(let why):
             logger.error(
@@ -63,5 +75,18 @@ package struct RefundFollowUp: FollowUp {
         }
         context.duplicateRefund = refunded
         return outcome
+    }
+}
+
+extension ChargeFacts {
+    /// Whether the refunds that have succeeded or are open return the whole sum.
+    fileprivate var isCoveredByRefunds: Bool {
+        guard captured > 0, !isRefundDoubtful else { return false }
+        let open: Amount
+        switch refund?.status {
+        case .pending, .requiresAction: open = refund?.amount ?? .zero
+        case .failed, .canceled, nil: open = .zero
+        }
+        return refunded + open >= captured
     }
 }

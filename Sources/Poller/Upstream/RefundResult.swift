@@ -7,6 +7,9 @@ package enum RefundResult: Hashable, Sendable {
     case made
     /// The refund exists and has not succeeded yet.
     case underway(RefundProgress.Status)
+    /// Refunds of the whole charge exist already, by an earlier request or by an operator; they may not have succeeded
+    /// yet, so only the charge shows the returned sum.
+    case covered
     /// The refund was made, but the bank let it fail; an operator must act, and it is not requested again.
     case failed(String)
     /// Refused permanently; an operator must act.
@@ -19,7 +22,7 @@ extension RefundResult {
     /// Whether a refund exists, so that no other is requested.
     var isTried: Bool {
         switch self {
-        case .made, .underway, .failed: true
+        case .made, .underway, .covered, .failed: true
         case .refused, .postponed: false
         }
     }

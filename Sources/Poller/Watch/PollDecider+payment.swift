@@ -160,7 +160,7 @@ extension PaymentFacts {
         case .underway(let status):
             let open = max(.zero, money.captured - money.refunded)
             money.refund = RefundProgress(status, open)
-        case .failed, .refused, .postponed: break
+        case .covered, .failed, .refused, .postponed: break
         }
         money.isDuplicate = true
         facts.charge = money

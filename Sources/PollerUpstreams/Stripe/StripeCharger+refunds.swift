@@ -11,7 +11,7 @@ import StripeAPI
 // |---|---|
 // | 2xx, and it has succeeded | `made` |
 // | 2xx, and it is pending or needs the customer | `underway` |
-// | 400 `charge_already_refunded` | `made`, by an earlier attempt or by an operator |
+// | 400 `charge_already_refunded` | `covered`, by an earlier attempt or by an operator; the refund may be pending |
 // | 400, because the key was used with other parameters | `postponed`: the outcome of that request is unknown |
 // | 401, 403, 409, 429, 5xx, no response | `postponed`; the retry uses the same key |
 // | 2xx, and the bank has already returned it | `failed` |
@@ -83,7 +83,8 @@ extension StripeCharger {
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
         case 400 where errorBody.type == .idempotencyError:
             return .postponed("\(failure)", retryAfter: refusedPause)
-        default: return errorBody.code == "charge_already_refunded" ? .made : .refused("\(failure)")
+        case _ where errorBody.code == "charge_already_refunded": return .covered
+        default: return .refused("\(failure)")
         }
     }
 }

@@ -77,6 +77,20 @@ struct DuplicateRefundsTests {
         #expect(back.payment.state == .refunded && back.payment.reason == .duplicate)
     }
 
+    @Test("a duplicate that an operator's open refund covers is only marked")
+    func covered() {
+        let before = PaymentReading(consumed, after: PaymentMemory(money: money()))
+        var seen = consumed
+        seen.charge = money()
+        seen.charge?.refund = RefundProgress(.pending, 1099)
+        let open = PaymentReading(
+            seen.refundedAsDuplicate(after: before.memory.money, .covered),
+            after: before.memory
+        )
+        #expect(open.payment.state == .paid && open.payment.amountReturned == 0)
+        #expect(open.hasRefundChange && open.memory.money?.isDuplicate == true)
+    }
+
     @Test("a duplicate is polled only if its account has duplicate refunds enabled")
     func hinted() async throws {
         let members = ["1", "2"].map { Sample.key("src_\($0)", account: "default") }

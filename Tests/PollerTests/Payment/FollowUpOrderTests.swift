@@ -62,10 +62,18 @@ struct FollowUpOrderTests: PaymentFixtures {
     ///
     /// A source was charged by a charge unknown to the watch. A quarter of an intent's hold is captured, and the rest
     /// ends in a day.
-    private func poll(_ kind: SourceKind, _ actions: Actions) async throws -> WatchChange {
+    ///
+    /// `refund` is the refund that the charge shows.
+    private func poll(
+        _ kind: SourceKind,
+        _ actions: Actions,
+        refund: RefundProgress? = nil
+    ) async throws -> WatchChange {
         var reader = DeadlineActTests().reader
         reader.known["source"] = source("consumed")
-        reader.known["charge"] = charge(.succeeded)
+        var shown = charge(.succeeded)
+        shown.charge?.refund = refund
+        reader.known["charge"] = shown
         let isSource = kind == .source
         let status = isSource ? SourceStatus.consumed : .requiresCapture
         let name = isSource ? "source" : "half"
@@ -121,6 +129,20 @@ struct FollowUpOrderTests: PaymentFixtures {
         #expect(postponed.calls.value == made.calls.value)
         #expect(change.state.charge == .none && change.events.isEmpty)
         #expect(change.lastError?.contains("paid twice") == true)
+    }
+
+    @Test("while an operator's refund of everything is pending, no other is requested")
+    func openRefund() async throws {
+        let actions = Actions(refund: .made)
+        let open = RefundProgress(.pending, 1099)
+        let change = try await poll(.source, actions, refund: open)
+        #expect(actions.calls.value == ["find"])
+        let types = change.events.map(\.type)
+        #expect(types.contains("refund.pending") && !types.contains("payment.refunded"))
+        // A refund of a part leaves the rest to be refunded.
+        let partly = Actions(refund: .made)
+        _ = try await poll(.source, partly, refund: RefundProgress(.pending, 1))
+        #expect(partly.calls.value == ["find", "refund ch_1"])
     }
 
     @Test(
