@@ -34,13 +34,32 @@ extension StripeCharger {
             return .postponed("no API key for this account", retryAfter: Self.refusedPause)
         }
         var form: [(String, String)] = []
+        let sharing: RefundSharing
+        let isPlatform = client.configuration.account != nil
         switch (watch.key.kind, charge) {
-        case (.paymentIntent, _): form.append(("payment_intent", "\(watch.key.source)"))
-        case (.charge, _): form.append(("charge", "\(watch.key.source)"))
-        case (_, let charge?): form.append(("charge", "\(charge)"))
+        case (.paymentIntent, _):
+            form.append(("payment_intent", "\(watch.key.source)"))
+            sharing = RefundSharing(of: object, isPlatform: isPlatform)
+        case (.charge, _):
+            form.append(("charge", "\(watch.key.source)"))
+            sharing = RefundSharing(of: object, isPlatform: isPlatform)
+        case (_, let charge?):
+            form.append(("charge", "\(charge)"))
+            if object.member("object")?.string == "charge" {
+                // The poll has read the charge instead of its source.
+                sharing = RefundSharing(of: object, isPlatform: isPlatform)
+                break
+            }
+            guard let read = await self.sharing(of: charge, watch, client, timeout / 2) else {
+                return .postponed("its charge cannot be read", retryAfter: nil)
+            }
+            sharing = read
         case (_, nil):
             switch await find(watch, object: object, timeout: timeout / 2) {
-            case .made(let found): form.append(("charge", "\(found.id)"))
+            case .made(let found):
+                form.append(("charge", "\(found.id)"))
+                let read = found.object.map { RefundSharing(of: $0, isPlatform: isPlatform) }
+                sharing = read ?? RefundSharing(watch.charge?.sharing)
             case .declined(let code, _): return .refused("its charge is not found: \(code)")
             case .incomplete, .unauthenticated, .indeterminate, .postponed:
                 return .postponed("the search for its charge continues", retryAfter: nil)
@@ -48,16 +67,12 @@ extension StripeCharger {
         }
         form.append(("reason", "duplicate"))
         form.append(("metadata[\(Self.purpose)]", "\(order)"))
-        // Transfers and fees of the charge are reversed with the refund.
-        if watch.charge?.sharing?.transfer != nil { form.append(("reverse_transfer", "true")) }
-        if watch.charge?.sharing?.feeAmount != nil {
-            form.append(("refund_application_fee", "true"))
-        }
+        form += sharing.form
         do throws(StripeError) {
             let response = try await client.post(
                 "/v1/refunds",
                 form: form,
-                idempotencyKey: order.refundKey(of: watch.key),
+                idempotencyKey: order.refundKey(of: watch.key) + sharing.keySuffix,
                 timeout: end - elapsed()
             )
             // A response may contain an error, so only a decoded refund proves that it exists.
@@ -72,6 +87,31 @@ extension StripeCharger {
             }
         } catch {
             return Self.refunded(error)
+        }
+    }
+
+    /// Returns the parts of a source's charge that its refund takes back; `nil` if the charge cannot be read now.
+    ///
+    /// If the key may not read charges, they are the parts that the watch requests.
+    private func sharing(
+        of charge: ChargeID,
+        _ watch: Watch,
+        _ client: StripeClient,
+        _ timeout: Duration
+    ) async -> RefundSharing? {
+        let requested = RefundSharing(watch.charge?.sharing)
+        do throws(StripeError) {
+            let reply = try await client.get("/v1/charges/\(charge)", timeout: timeout)
+            let found = Self.made(try reply.decode(StripeAPI.Charge.self))
+            guard case .made(let observed) = found, let object = observed.object else {
+                return requested
+            }
+            let isPlatform = client.configuration.account != nil
+            return RefundSharing(of: object, isPlatform: isPlatform)
+        } catch .api(let failure) where failure.status == 403 || failure.status == 404 {
+            return requested
+        } catch {
+            return nil
         }
     }
 

@@ -47,6 +47,8 @@ struct SandboxRefund: Codable {
     var instructionsEmail: String?
     /// The amount in the customer's currency; `nil` if it is the charge's currency.
     var presentment: SandboxPresentment?
+    /// The reversal of the charge's transfer; `nil` unless it was requested.
+    var transferReversal: String?
     /// The refund's balance transaction; `nil` for a released hold.
     var balanceTransaction: String?
     /// The reason for a failure and the entry that returned the money.
@@ -81,7 +83,7 @@ struct SandboxRefund: Codable {
                 writer.field("reason", reason)
                 writer.nulls("receipt_number", "source_transfer_reversal")
                 writer.field("status", status)
-                writer.nulls("transfer_reversal")
+                writer.field("transfer_reversal", transferReversal)
             }
         )
     }
@@ -188,6 +190,20 @@ extension SandboxState {
             ["duplicate", "fraudulent", "requested_by_customer"]
         )
         let metadata = try form.updated(metadata: [:])
+        let reversesTransfer = try form.flag("reverse_transfer") ?? false
+        let returnsFee = try form.flag("refund_application_fee") ?? false
+        guard !reversesTransfer || found.sharing.destination != nil else {
+            throw APIError.invalid(
+                "Charge \(found.id) has no transfer that can be reversed.",
+                param: "reverse_transfer"
+            )
+        }
+        guard !returnsFee || found.sharing.feeAmount != nil else {
+            throw APIError.invalid(
+                "Charge \(found.id) has no application fee that can be refunded.",
+                param: "refund_application_fee"
+            )
+        }
         var charge = found
         guard charge.status == "succeeded" else {
             throw APIError.invalid(
@@ -244,6 +260,7 @@ extension SandboxState {
             status: isSent ? "succeeded" : start?.status ?? "pending"
         )
         refund.instructionsEmail = form["instructions_email"]
+        if reversesTransfer { refund.transferReversal = ids.make("trr_") }
         refund.presentment = charge.presentment?.share(amount, of: charge.amount)
         if refund.status == "pending" {
             refund.pendingReason = start?.pendingReason ?? "processing"
