@@ -68,7 +68,7 @@ package struct ChargeFollowUp: FollowUp {
         }
         switch action {
         case .charge(let order):
-            let result = await charge(watch, order, object, leased, timeout)
+            let result = await charge(context, order, object, leased, timeout)
             count(result)
             return .charged(seen, result)
         case .find:
@@ -131,18 +131,19 @@ package struct ChargeFollowUp: FollowUp {
 
     /// Charges the source if its order may be charged.
     private func charge(
-        _ watch: Watch,
+        _ context: PollContext,
         _ order: ChargeOrder,
         _ object: RawJSON,
         _ leased: LeasedItem<Watch>,
         _ timeout: Duration
     ) async -> ChargeResult {
+        let watch = context.watch
         // An attempt that cannot be charged yet takes no right, so that another attempt of its order can be charged.
         if let obstacle = charger.obstacle(to: order, object: object) { return obstacle }
         var right: ChargeRight?
         if let orders, let name = watch.order {
             do throws(StoreError) {
-                switch try await orders.take(watch) {
+                switch try await orders.take(watch, at: context.polledAt) {
                 case .granted(let number)?: right = ChargeRight(order: name, number: number)
                 case .refused(let other)?:
                     let reason = "order \(name) is paid by \(other.source), or may still become so"

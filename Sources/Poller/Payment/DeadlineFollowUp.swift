@@ -37,7 +37,7 @@ package struct DeadlineFollowUp: FollowUp {
             let act = context.act(on: seen)
         else { return outcome }
         let key = context.watch.key
-        let settled = await settle(context.watch, by: act, leased, timeout)
+        let settled = await settle(context, by: act, leased, timeout)
         // The counter is created on each use, because these actions are rare.
         Counter(
             label: "poller_acts_total",
@@ -57,15 +57,17 @@ package struct DeadlineFollowUp: FollowUp {
     }
 
     private func settle(
-        _ watch: Watch,
+        _ context: PollContext,
         by act: DeadlineAct,
         _ leased: LeasedItem<Watch>,
         _ timeout: Duration
     ) async -> SettleResult {
+        let watch = context.watch
         // An order is captured once, even if several attempts hold money.
         if act == .capture, let orders, let name = watch.order {
             do throws(StoreError) {
-                if case .refused(let other)? = try await orders.take(watch) {
+                let answer = try await orders.take(watch, at: context.polledAt)
+                if case .refused(let other)? = answer {
                     let reason = "order \(name) is paid by \(other.source), or may still become so"
                     return .postponed(reason, retryAfter: PollDecider.refusedWait)
                 }

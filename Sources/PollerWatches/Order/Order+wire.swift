@@ -37,8 +37,21 @@ extension Order {
         return wire
     }
 
-    /// The stored form: its version, a space, and the wire form.
-    package var stored: String { "\(version) \(wire.json)" }
+    /// The stored form: its version, a space, and the wire form with the times of the polls.
+    ///
+    /// `polled_ms` has the time of each member's last event, and `granted_ms` that of the right. Both are left out if
+    /// no time is known, as in orders that an earlier release stored.
+    package var stored: String {
+        let times = members.map(\.polledAt)
+        var extra = ""
+        if times.contains(where: { $0 != nil }) {
+            let list = times.map { time in time.map { "\($0.ms)" } ?? "null" }
+            extra += ",\"polled_ms\":[\(list.joined(separator: ","))]"
+        }
+        if let granted = right?.polledAt { extra += ",\"granted_ms\":\(granted.ms)" }
+        let json = wire.json
+        return "\(version) " + (extra.isEmpty ? json : "\(json.dropLast())\(extra)}")
+    }
 
     /// Parses ``stored``; `nil` for any other text.
     ///
@@ -56,23 +69,29 @@ extension Order {
                 kind: SourceKind(recorded: kind)
             )
         }
+        func time(_ json: RawJSON?) -> Timestamp? {
+            (json?.number).flatMap { Int64(safe: $0) }.map { Timestamp(ms: $0) }
+        }
+        let times = (json.member("polled_ms")?.elements ?? []).map { time($0) }
         self.init(
             key: key,
             createdAt: createdAt,
             seq: seq,
             version: version,
-            members: wire.members.map { member in
+            members: wire.members.enumerated().map { index, member in
                 Member(
                     key: name(member.source, member.kind.rawValue),
                     seq: member.seq,
-                    payment: Payment(member.payment)
+                    payment: Payment(member.payment),
+                    polledAt: times.dropFirst(index).first ?? nil
                 )
             },
             right: wire.charging.map { right in
                 Right(
                     holder: name(right.source, right.kind.rawValue),
                     seq: right.seq,
-                    number: right.number
+                    number: right.number,
+                    polledAt: time(json.member("granted_ms"))
                 )
             }
         )

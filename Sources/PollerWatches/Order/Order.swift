@@ -47,6 +47,10 @@ package struct OrderKey: Hashable, Sendable {
 /// number, which is part of the charge's idempotency key. If a store has lost its last writes, two members may have the
 /// same number. They then send the same key, and the upstream rejects the second charge.
 ///
+/// *Event numbers* begin again at 1 when a watch was purged and its source is enqueued again, and go back when the
+/// shard of the watch loses its last writes. So a lower number counts if its poll was later, unless it would take back
+/// money that an earlier event has shown. Only an event of the poll that got the right, or of a later one, frees it.
+///
 /// *Versions*: each change raises ``version``. A store accepts a change only over the version it was derived from, so
 /// of two processes one reads again.
 package struct Order: Hashable, Sendable {
@@ -59,9 +63,21 @@ package struct Order: Hashable, Sendable {
         /// The number of its last applied event; 0 before the first.
         package let seq: Int
         package let payment: Payment
+        /// The latest time of a poll whose event was applied; `nil` if it is unknown.
+        package var polledAt: Timestamp?
 
         /// Whether it has ended without any money.
         var hasFailed: Bool { [.failed, .expired, .cancelled].contains(payment.state) }
+
+        /// Whether an event is newer than the last applied one.
+        func isOlder(than event: Member) -> Bool {
+            if seq < event.seq { return true }
+            guard let polledAt, let later = event.polledAt, polledAt < later else { return false }
+            // The first events of a watch that was purged say less about received money than those before the purge.
+            if event.payment.state.wasPaid { return true }
+            return !payment.state.wasPaid
+                && event.payment.amountReceived >= payment.amountReceived
+        }
     }
 
     /// The right to charge the order.
@@ -72,6 +88,8 @@ package struct Order: Hashable, Sendable {
         package let seq: Int
         /// The number of grants, from 1.
         package let number: Int
+        /// The time of the poll that got it; `nil` if it is unknown.
+        package var polledAt: Timestamp?
     }
 
     package let key: OrderKey
@@ -108,19 +126,23 @@ package struct Order: Hashable, Sendable {
         OrderPayment(members.map { OrderPayment.Member(key: $0.key, payment: $0.payment) })
     }
 
-    /// Applies the payment of a member as of its event number `seq`.
+    /// Applies the payment of a member as of its event number `seq`, which a poll at `polledAt` recorded.
     ///
     /// - Returns: the changes of the order to report, possibly none; `nil` when the event was applied before, or when
     ///   there is no more room (``membersMax``).
     package mutating func note(
         _ member: WatchKey,
         seq: Int,
-        _ payment: Payment
+        _ payment: Payment,
+        at polledAt: Timestamp? = nil
     ) -> [EventSubject]? {
         let before = summary
-        let noted = Member(key: member, seq: seq, payment: payment)
+        var noted = Member(key: member, seq: seq, payment: payment, polledAt: polledAt)
         if let index = members.firstIndex(where: { $0.key == member }) {
-            guard members[index].seq < seq else { return nil }
+            let known = members[index]
+            guard known.isOlder(than: noted) else { return nil }
+            // A clock that was set back must not make an earlier event look later.
+            noted.polledAt = [known.polledAt, polledAt].compactMap(\.self).max()
             members[index] = noted
         } else {
             guard add(noted) else { return nil }
@@ -144,10 +166,14 @@ package struct Order: Hashable, Sendable {
         case refused(WatchKey)
     }
 
-    /// Requests the right to charge, for a member whose last event was number `seq`.
+    /// Requests the right to charge, in a poll at `polledAt`, for a member whose last event was number `seq`.
     ///
     /// Its holder gets the same right again, so an interrupted attempt can be repeated.
-    package mutating func take(_ member: WatchKey, seq: Int) -> Answer {
+    package mutating func take(
+        _ member: WatchKey,
+        seq: Int,
+        at polledAt: Timestamp? = nil
+    ) -> Answer {
         let paid = members.first { other in
             OrderPayment.forbidsCharging(
                 member,
@@ -159,7 +185,7 @@ package struct Order: Hashable, Sendable {
             return right.holder == member ? .granted(right.number) : .refused(right.holder)
         }
         let number = (right?.number ?? 0).addingSaturating(1)
-        right = Right(holder: member, seq: seq, number: number)
+        right = Right(holder: member, seq: seq, number: number, polledAt: polledAt)
         version += 1
         return .granted(number)
     }
@@ -172,7 +198,13 @@ package struct Order: Hashable, Sendable {
 
     /// Whether the holder's payment has ended without money since the grant.
     private func isFree(_ right: Right) -> Bool {
-        members.contains { $0.key == right.holder && $0.seq > right.seq && $0.hasFailed }
+        members.contains { member in
+            guard member.key == right.holder, member.hasFailed else { return false }
+            guard let seen = member.polledAt, let granted = right.polledAt else {
+                return member.seq > right.seq
+            }
+            return seen >= granted
+        }
     }
 
     /// Adds a member, in place of the oldest failed one when there is no room.

@@ -109,7 +109,8 @@ package struct OrderService: Sendable {
         let key = OrderKey(account: event.key.account, order: order)
         let recorded: [Event]? = try await changing(key) { order in
             let before = order
-            guard let subjects = order.note(event.key, seq: event.seq, payment) else { return nil }
+            let noted = order.note(event.key, seq: event.seq, payment, at: event.polledAt)
+            guard let subjects = noted else { return nil }
             let events = order.events(subjects, since: before, because: event)
             return (events, events)
         }
@@ -132,13 +133,17 @@ package struct OrderService: Sendable {
 
     /// Requests the right to charge the order of a watch; it is granted once it is stored.
     ///
-    /// `nil` when the watch names no order.
-    package func take(_ watch: Watch) async throws(StoreError) -> Order.Answer? {
+    /// `polledAt` is the time of the poll that requests it, as in the events of that poll. The result is `nil` when the
+    /// watch names no order.
+    package func take(
+        _ watch: Watch,
+        at polledAt: Timestamp? = nil
+    ) async throws(StoreError) -> Order.Answer? {
         guard let key = OrderKey(of: watch) else { return nil }
         var answer = Order.Answer.refused(watch.key)
         let _: Bool? = try await changing(key) { order in
             let version = order.version
-            answer = order.take(watch.key, seq: watch.seq)
+            answer = order.take(watch.key, seq: watch.seq, at: polledAt)
             guard order.version != version else { return nil }
             return ([], true)
         }

@@ -23,7 +23,9 @@ struct OrderServiceTests {
         _ name: String,
         of subject: EventSubject,
         seq: Int = 1,
-        order: OrderID? = OrderID(unchecked: "A77")
+        order: OrderID? = OrderID(unchecked: "A77"),
+        payment: PaymentState = .paid,
+        after span: Duration = .zero
     ) -> Event {
         let watch = Watch(
             member(name),
@@ -35,9 +37,14 @@ struct OrderServiceTests {
         return Event(
             watch,
             of: subject,
-            payment: Payment(state: .paid, amount: 1099, amountReceived: 1099, currency: "eur"),
+            payment: Payment(
+                state: payment,
+                amount: 1099,
+                amountReceived: payment == .paid ? 1099 : 0,
+                currency: "eur"
+            ),
             isLive: true,
-            polledAt: VirtualTime.start
+            polledAt: VirtualTime.start + span
         )
     }
 
@@ -55,6 +62,20 @@ struct OrderServiceTests {
         #expect(first.payment?.amountReceived == 1099 && first.closed == nil && !first.final)
         // An event of the order itself does not change a member.
         #expect(try await service.note(first).isEmpty)
+    }
+
+    @Test("the payment of a watch that was purged and enqueued again is noted")
+    func reborn() async throws {
+        func note(_ seq: Int, _ state: PaymentState, _ span: Duration) async throws -> [String] {
+            let subject = EventSubject.payment(state)
+            let event = event("1", of: subject, seq: seq, payment: state, after: span)
+            return try await service.note(event).map(\.type)
+        }
+        #expect(try await note(3, .failed, .seconds(30)) == ["order.failed"])
+        #expect(try await note(1, .authorised, .seconds(90)) == ["order.authorised"])
+        #expect(try await note(3, .paid, .seconds(110)) == ["order.paid"])
+        // A repeat of an earlier event changes nothing.
+        #expect(try await note(1, .authorised, .seconds(90)).isEmpty)
     }
 
     @Test("an event keeps its order in JSON, and an event without an order has no such member")

@@ -97,6 +97,37 @@ struct OrderTests {
         #expect(order.take(member("2"), seq: 1) == (isFree ? .granted(2) : .refused(member("1"))))
     }
 
+    @Test("a watch that was purged and begins again charges with a right of its own")
+    func reborn() {
+        func time(_ ms: Int64) -> Timestamp { Timestamp(ms: ms) }
+        var order = Order(key: key)
+        _ = order.note(member("1"), seq: 3, payment(.failed), at: time(30))
+        #expect(order.take(member("1"), seq: 1, at: time(100)) == .granted(1))
+        // The earlier failure does not free the right, and the new watch counts from 1.
+        #expect(order.take(member("2"), seq: 1, at: time(101)) == .refused(member("1")))
+        #expect(order.note(member("1"), seq: 1, payment(.authorised), at: time(90)) != nil)
+        #expect(order.take(member("2"), seq: 1, at: time(102)) == .refused(member("1")))
+        #expect(order.note(member("1"), seq: 3, payment(.failed), at: time(30)) != nil)
+        // A repeat of the very first event is newer by its number only, and frees nothing.
+        #expect(order.take(member("2"), seq: 1, at: time(103)) == .refused(member("1")))
+        let paid = order.note(member("1"), seq: 2, payment(.paid, at: 110), at: time(110))
+        #expect(paid?.last == .order(.paid))
+        // Money that was seen is not taken back by the first events of another watch.
+        #expect(order.note(member("1"), seq: 1, payment(.authorised), at: time(900)) == nil)
+        #expect(order.note(member("1"), seq: 1, payment(.refunded), at: time(901)) != nil)
+    }
+
+    @Test("a failure in the poll that got the right frees it, in a later poll of it too")
+    func freedByTime() {
+        for failedAt in [100, 200] as [Int64] {
+            var order = Order(key: key)
+            #expect(order.take(member("1"), seq: 9, at: Timestamp(ms: 100)) == .granted(1))
+            // The shard of the watch has lost its last events.
+            _ = order.note(member("1"), seq: 4, payment(.failed), at: Timestamp(ms: failedAt))
+            #expect(order.take(member("2"), seq: 1, at: Timestamp(ms: 300)) == .granted(2))
+        }
+    }
+
     @Test("a member charges again with a new number after its own attempt failed")
     func ownTry() {
         var order = Order(key: key)
@@ -134,6 +165,18 @@ struct OrderTests {
         _ = order.note(member("1"), seq: 3, payment(.paid))
         _ = order.note(member("2"), seq: 1, payment(.failed))
         _ = order.take(member("1"), seq: 2)
+        #expect(!order.stored.contains("polled_ms"), "as earlier releases store it")
+        _ = order.note(member("3"), seq: 1, payment(.failed), at: Timestamp(ms: 77))
+        let other = OrderKey(account: .main, order: OrderID(unchecked: "B78"))
+        var granted = Order(key: other, createdAt: Timestamp(ms: 5))
+        #expect(granted.take(member("1"), seq: 2, at: Timestamp(ms: 78)) == .granted(1))
+        let read = Order(
+            stored: granted.stored,
+            key: other,
+            createdAt: Timestamp(ms: 5),
+            seq: 0
+        )
+        #expect(read == granted)
         let back = Order(
             stored: order.stored,
             key: key,
