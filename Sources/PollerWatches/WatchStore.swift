@@ -16,6 +16,9 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// its source, nothing of the call is written. A store with several partitions compares all orders before the first
     /// write. If another caller creates a watch between the two steps, a part of the call may still be written.
     ///
+    /// A request that adds an order, a charge or an act before a deadline to a watch makes a poll in flight outdated:
+    /// its result is dropped and it is repeated at once, unless it has made a charge (``WatchChange/hasCharged``).
+    ///
     /// With `reading` each result has a snapshot of its watch after the call. A request that joined a watch and names
     /// an order has the payment of the watch in any case.
     func enqueue(

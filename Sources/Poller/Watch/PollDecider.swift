@@ -94,6 +94,7 @@ package struct PollDecider: Sendable {
                 refundPostponed(context, reason, retryAfter, &generator)
             }
         decision.change.seesMoney = outcome.coversHint(of: context, decision)
+        decision.change.hasCharged = outcome.hasCharged(context.watch)
         return decision
     }
 

@@ -46,4 +46,17 @@ package enum PollOutcome: Hashable, Sendable {
         case .charged, .acted, .refundPostponed: return false
         }
     }
+
+    /// Whether the poll has sent a charge of the watched source that was made, refused, or may have been made.
+    ///
+    /// The charge of a source that is not chargeable was only searched, and that of a watch without a charge too.
+    func hasCharged(_ watch: Watch) -> Bool {
+        guard case .charged(let seen, let result) = self, watch.charge != nil,
+            seen.status == .chargeable
+        else { return false }
+        return switch result {
+        case .made, .declined, .unauthenticated, .indeterminate: true
+        case .incomplete, .postponed: false
+        }
+    }
 }

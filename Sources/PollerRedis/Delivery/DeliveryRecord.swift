@@ -60,6 +60,8 @@ enum DeliveryRecord: ItemRecord {
 
     static func seesMoney(_ change: DeliveryChange) -> Bool { false }
 
+    static func hasCharged(_ change: DeliveryChange) -> Bool { false }
+
     static func entry(of change: DeliveryChange) -> ItemEntry {
         change.attempt.map { .attempt(PackedAttempt.bytes(of: $0)) } ?? .nothing
     }

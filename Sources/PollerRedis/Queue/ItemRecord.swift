@@ -31,6 +31,9 @@ protocol ItemRecord {
 
     /// Returns whether the poll behind a change has read the state of the money.
     static func seesMoney(_ change: Change) -> Bool
+
+    /// Returns whether the poll behind a change has charged the source.
+    static func hasCharged(_ change: Change) -> Bool
 }
 
 /// The fields of an item that scripts pass through unchanged.

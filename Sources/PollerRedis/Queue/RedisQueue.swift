@@ -195,6 +195,7 @@ extension RedisQueue {
         let entries = Record.searchEntries(after: commit.change)
         if !entries.isEmpty { writer.add(Field.entries, entries) }
         writer.add(Field.seesMoney, Record.seesMoney(commit.change))
+        writer.add(Field.hasCharged, Record.hasCharged(commit.change))
         writer.endMap()
     }
 

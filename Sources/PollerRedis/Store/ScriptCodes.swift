@@ -57,6 +57,8 @@ enum CommitField: String, CaseIterable {
     case entries
     /// Whether the poll has read the state of the money, and so covers the change that a hint announced.
     case seesMoney
+    /// Whether the poll has charged the source, so that its result must be recorded.
+    case hasCharged
 }
 
 /// The reply of claim.lua and commit.lua.

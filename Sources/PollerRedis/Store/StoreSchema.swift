@@ -339,7 +339,7 @@ enum IncidentField: String, CaseIterable {
     case due = "d"
 }
 
-/// The marks of a lease, a byte each in this order; `-` for one that is not set.
+/// The marks of a lease, a byte each: `hinted` or `outdated`, `hasError`, `crashed`; `-` for one that is not set.
 enum LeaseMark: Unicode.Scalar, CaseIterable {
     /// Hinted during the lease: due right after it.
     case hinted = "k"
@@ -347,6 +347,8 @@ enum LeaseMark: Unicode.Scalar, CaseIterable {
     case hasError = "y"
     /// An earlier lease of the item expired.
     case crashed = "z"
+    /// Hinted, and with an order, a charge or an act that the poll of the lease does not know: its result is dropped.
+    case outdated = "o"
 }
 
 /// The parts of a delivery's state, in their order.

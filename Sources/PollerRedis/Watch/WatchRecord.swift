@@ -138,6 +138,8 @@ enum WatchRecord: ItemRecord {
 
     static func seesMoney(_ change: WatchChange) -> Bool { change.seesMoney }
 
+    static func hasCharged(_ change: WatchChange) -> Bool { change.hasCharged }
+
     static func entry(of change: WatchChange) -> ItemEntry {
         change.events.isEmpty ? .nothing : .events(change.events)
     }

@@ -10,6 +10,7 @@ package struct WatchChange: Hashable, Sendable {
         let events: [Event]
         let lastError: String?
         var seesMoney = false
+        var hasCharged = false
     }
 
     /// A class, because a change passes through about ten functions and lists on its way to the store.
@@ -45,6 +46,19 @@ package struct WatchChange: Hashable, Sendable {
             guard newValue != box.fields.seesMoney else { return }
             var fields = box.fields
             fields.seesMoney = newValue
+            box = Box(fields)
+        }
+    }
+    /// Whether the poll has charged the source, or may have done so.
+    ///
+    /// Such a result is recorded even if a request has added an order or a charge meanwhile: repeated for these, the
+    /// charge would be another one.
+    package var hasCharged: Bool {
+        get { box.fields.hasCharged }
+        set {
+            guard newValue != box.fields.hasCharged else { return }
+            var fields = box.fields
+            fields.hasCharged = newValue
             box = Box(fields)
         }
     }

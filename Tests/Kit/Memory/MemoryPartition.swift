@@ -181,6 +181,14 @@ struct MemoryPartition<Record: Sendable>: Sendable {
         }
     }
 
+    /// Notes that an item has changed since it was leased, so that the result of the lease is dropped.
+    mutating func outdate(_ id: ItemID) {
+        guard var item = items[id], case .leased(var lease) = item.phase else { return }
+        lease.isOutdated = true
+        item.phase = .leased(lease)
+        items[id] = item
+    }
+
     /// Closes an open item; its lease is lost.
     mutating func cancel(_ id: ItemID, _ reason: ClosedReason, now: Timestamp) {
         guard var item = items[id] else { return }

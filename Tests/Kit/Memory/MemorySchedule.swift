@@ -82,6 +82,8 @@ struct MemoryItem<Record: Sendable>: Sendable {
         let endsAt: Timestamp
         /// Whether a hint, a mark or a join came during the lease.
         var hinted = false
+        /// Whether a request has added something during the lease that its poll does not know.
+        var isOutdated = false
     }
 
     let lane: LaneID
@@ -104,7 +106,8 @@ struct MemoryItem<Record: Sendable>: Sendable {
                     due: lease.due + span,
                     isUrgent: lease.isUrgent,
                     endsAt: lease.endsAt + span,
-                    hinted: lease.hinted
+                    hinted: lease.hinted,
+                    isOutdated: lease.isOutdated
                 )
             )
         case .closed: break

@@ -51,6 +51,9 @@ extension MemoryStore {
                 return .refused(.otherOrder(held))
             }
             if isFull { return .refused(.tooManyURLs) }
+            if record?.gains(from: new) == true, !flaws.contains(.recordsOutdatedPolls) {
+                partition.outdate(id)
+            }
             partition.update(id) { $0.join(new, now: now, changesOrder: changesOrder) }
             // A watch that is already due keeps its position.
             if case .waiting(let due, _) = partition.items[id]?.phase, due <= now { return .joined }

@@ -87,7 +87,8 @@ package final class MemoryStore: WatchStore, Outbox {
             )
         }
 
-        /// Keeps a watch open if a request with a later deadline or a further goal joined during the lease.
+        /// Keeps a watch open if a request with a later deadline or a further goal joined during the lease, or with an
+        /// order, a charge or an act that the poll does not know.
         ///
         /// The commit then only requests another poll.
         private func keptOpen(
@@ -100,6 +101,7 @@ package final class MemoryStore: WatchStore, Outbox {
             else { return commit }
             let state: WatchState
             switch commit.verdict {
+            case _ where lease.isOutdated && !commit.change.hasCharged: state = item.record.state
             case .close(.expired) where item.record.deadline > now: state = commit.change.state
             // The next poll records the observed status.
             case .close(.reached) where item.record.options.goal != .leftPending:

@@ -104,6 +104,8 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
     case learnsNoSecrets
     /// A request that joins a watch changes the order of the watch.
     case movesToOtherOrders
+    /// A poll is recorded although a request has added an order or a charge meanwhile.
+    case recordsOutdatedPolls
 
     /// Whether the simulation cannot detect the mistake.
     ///
@@ -117,7 +119,7 @@ package enum QueueFlaw: String, Hashable, Sendable, CaseIterable {
             .learnsNoSecrets, .ignoresMoneyHints, .movesToOtherOrders, .purgesRefundablePayments,
             .closesWithUncoveredHints, .restoresOverOthers, .republishesRestoredEvents,
             .recallsReceivedLeases,
-            .hidesOpenCircuits, .forgetsLostMembers:
+            .hidesOpenCircuits, .forgetsLostMembers, .recordsOutdatedPolls:
             true
         default: false
         }

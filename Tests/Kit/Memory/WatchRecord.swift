@@ -133,6 +133,14 @@ struct WatchRecord: Sendable {
         return order
     }
 
+    /// Returns whether a request adds an order, a charge or an act that a poll in flight does not know.
+    func gains(from new: NewWatch) -> Bool {
+        let hasCharge = charge.map { !$0.isNothing } ?? false
+        let addsCharge = new.charge.map { !$0.isNothing } ?? false
+        return (order == nil && new.order != nil) || (addsCharge && !hasCharge)
+            || options.acts.filled(by: new.options.acts) != options.acts
+    }
+
     /// Merges another request into an open watch.
     ///
     /// `changesOrder` is a flaw: the last order replaces the first.

@@ -12,7 +12,7 @@ enum QueueConformance {
         + fusing + members + registry + endpointLimits + names + clocks + payments + afterSettlement
         + paidOrders + uncoveredHints + notices + notes + tenantIsolation + spending + namedRequests
         + fading
-        + restoring + suspects
+        + restoring + suspects + outdatedPolls
 
     /// All cases.
     ///

@@ -80,7 +80,7 @@ import Testing
                 == "owner=o heldUntil=u due=d cursor=c caughtUp=t pause=p reread=r"
         )
         #expect(pinned(UsageField.self) == "reads=r transactions=t")
-        #expect(pinned(LeaseMark.self) == "hinted=k hasError=y crashed=z")
+        #expect(pinned(LeaseMark.self) == "hinted=k hasError=y crashed=z outdated=o")
         #expect(pinned(GoalCode.self) == "leftPending=l final=f")
         #expect(
             pinned(DeliveryPart.self) == """

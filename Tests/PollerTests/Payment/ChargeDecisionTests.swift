@@ -105,6 +105,21 @@ struct ChargeDecisionTests {
         )
     }
 
+    @Test("a poll says whether it has charged the source, or may have done so")
+    func hasCharged() {
+        for result in [
+            made(.pending), made(.succeeded), .declined(code: "card_declined"),
+            .indeterminate("no answer"),
+        ] {
+            #expect(decide(watch("chargeable"), result).change.hasCharged)
+        }
+        let postponed = ChargeResult.postponed("429", retryAfter: nil)
+        #expect(!decide(watch("chargeable"), postponed).change.hasCharged)
+        // Without an order to charge, it was only searched.
+        #expect(!decide(watch("chargeable", order: nil), made(.succeeded)).change.hasCharged)
+        #expect(!decide(watch("pending"), seen("chargeable")).change.hasCharged)
+    }
+
     @Test("money that arrives at a receiver is reported before its charge is retried")
     func arriving() {
         let partly = Observation(

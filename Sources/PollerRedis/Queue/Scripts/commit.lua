@@ -18,8 +18,9 @@
 -- repeated after a lost reply finds no lease, and its own token in the item: committed before (1). This script appends
 -- the events to the outbox and the item's log and publishes them, together with the state they report. Of an item's
 -- writes, the stream comes first, because it can fail. Marks set during the lease override the verdict: a hinted item
--- is due now, regardless of the result. An item closed by a poll that may have missed the change of a hint is reopened
--- for it at once, as in hint.lua.
+-- is due now, regardless of the result. An outdated one is too, and its result is dropped: the poll did not know an
+-- order, a charge or an act that a request has added since. An item closed by a poll that may have missed the change of
+-- a hint is reopened for it at once, as in hint.lua.
 
 -- The multiple, ms, to which due times are rounded up on request. Items that become due together are started by one
 -- wake-up of their worker, which costs as much as several polls.
@@ -79,7 +80,9 @@ for _, index in ipairs(valid) do
   local id, token, state = commit.id, commit.token, commit.state
   local item, lane = items .. id, lane_of(name)
   local verdict, reason = commit.verdict or VERDICT.next, commit.reason or CLOSED.settled
-  local isHinted, isClosing = byte(mark) == MARKBYTE.hinted, verdict == VERDICT.close
+  local isHinted, isClosing = is_hinted(mark), verdict == VERDICT.close
+  -- A charge that the poll has made is recorded all the same. Made again, it would have another idempotency key.
+  local isOutdated = byte(mark) == MARKBYTE.outdated and not commit.hasCharged
   -- A request with a later deadline joined during the lease. The old deadline closes nothing; poll again.
   local isExtended = isClosing and reason == CLOSED.expired
     and (isHinted and bounded(call('HGET', item, ITEM.deadline), 0) > wall or extend_deadline_over_gap(item, gap))
@@ -90,7 +93,7 @@ for _, index in ipairs(valid) do
   -- Fields to write with the token and the state, each followed by its value; and, once read, the pending hint, the lane
   -- and the creation time of the item.
   local values, hint, item_lane, began = NOTHING, nil, nil, nil
-  if isExtended or hasLaterGoal then
+  if isOutdated or isExtended or hasLaterGoal then
     verdict, isClosing = VERDICT.next, false
   else
     local w = stored[index]
@@ -135,7 +138,7 @@ for _, index in ipairs(valid) do
     due, schedule = due_at, commit.isUrgent and URGENT or NORMAL
   end
   if due then
-    if hasLaterGoal then
+    if isOutdated or hasLaterGoal then
       call('HSET', item, ITEM.token, token)
     else
       call('HSET', item, ITEM.token, token, ITEM.state, state, unpack(values))

@@ -31,7 +31,7 @@ local function recover(now)
         due = bounded(due, now)
         local crashes = bounded(call('HGET', key(KEY.item, id), ITEM.crashes), 0) + 1
         call('HSET', key(KEY.item, id), ITEM.token, int(bounded(token, 0) + 1), ITEM.crashes, int(crashes))
-        local isHinted = sub(marks, 1, 1) == MARK.hinted
+        local isHinted = is_hinted(marks)
         if isHinted then due = min(now, due) end
         -- No worker could close the item, possibly because it is a record of another release. It must not block the
         -- other items forever.

@@ -2,7 +2,7 @@
 
 -- Ends a lease as if it had never existed: the item keeps its due time, or is due now after a hint.
 local function release_lease(id, token, marks, schedule, due, lane, now)
-  local isHinted = sub(marks, 1, 1) == MARK.hinted
+  local isHinted = is_hinted(marks)
   if isHinted then due = min(now, number(due)) end
   call('HSET', key(KEY.item, id), ITEM.token, token)
   call('HDEL', key(KEY.leases), id)

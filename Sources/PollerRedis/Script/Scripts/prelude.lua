@@ -153,13 +153,19 @@ local FAILURES_MAX = 10
 -- because days may pass between two events.
 local EMPTY_RETENTION, FAILURE_RETENTION = 3600000, 518400000
 
--- A stored lease: token, owner, three marks (hinted meanwhile, has an error, has crashed; `-` for each one that is not
--- set), the schedule it was taken from, due ms, lane. The part before the marks identifies the owner.
+-- A stored lease: token, owner, three marks (hinted or outdated meanwhile, has an error, has crashed; `-` for each one
+-- that is not set), the schedule it was taken from, due ms, lane. The part before the marks identifies the owner.
 local function pack_lease(token, owner, marks, schedule, due, lane)
   return token .. ' ' .. owner .. ' ' .. marks .. schedule .. due .. ' ' .. lane
 end
 local function unpack_lease(text)
   return match(text, '^(%d+) (%S+) (...)(.)(%S+) (.*)$')
+end
+
+-- Returns whether the item of a lease with these marks is due right after it.
+local function is_hinted(marks)
+  local first = byte(marks)
+  return first == MARKBYTE.hinted or first == MARKBYTE.outdated
 end
 
 -- Returns the first score in the ready set of a schedule, or false.
@@ -344,12 +350,14 @@ local function wake_if_earlier(before)
 end
 
 -- Makes a leased item due right after its lease, in the urgent schedule; returns false if it was already.
-local function mark_lease(id, lease)
+-- `is_outdated`: the item has changed since it was leased, so the result of the lease is not recorded (LeaseMark).
+local function mark_lease(id, lease, is_outdated)
   local token, owner, marks, schedule, due, lane = unpack_lease(lease)
-  if byte(marks) == MARKBYTE.hinted then return false end
-  marks = MARK.hinted .. sub(marks, 2)
+  local first = byte(marks)
+  if first == MARKBYTE.outdated or (first == MARKBYTE.hinted and not is_outdated) then return false end
+  marks = (is_outdated and MARK.outdated or MARK.hinted) .. sub(marks, 2)
   call('HSET', key(KEY.leases), id, pack_lease(token, owner, marks, schedule, due, lane))
-  return true
+  return first ~= MARKBYTE.hinted
 end
 
 -- Notifies the owners of leases in the partition that one was marked: its commit must not wait for a batch.

@@ -86,14 +86,20 @@ end
 -- The order of goals. A watch without one is followed until it is settled.
 local GOAL_RANK = { [GOAL.leftPending] = 1, [GOAL.final] = 3 }
 
--- Merges the options of a request into those of an open watch (WatchOption); `goal` is that of the watch.
+-- Merges the options of a request into those of an open watch (WatchOption); `goal` is that of the watch. Returns
+-- whether the watch got an act before a deadline.
 local function join_options(item, goal, new)
+  local adds_act = false
   for _, option in ipairs(OPTIONS.keptFromFirst) do
-    if new[option] then call('HSETNX', item, option, new[option]) end
+    local is_new = new[option] and call('HSETNX', item, option, new[option]) == 1
+    -- A poll in flight need not know the trace.
+    if is_new and option ~= OPTION.trace then adds_act = true end
   end
   local requested = new[OPTION.goal]
-  if (GOAL_RANK[requested] or 2) <= (GOAL_RANK[goal] or 2) then return end
-  if requested then call('HSET', item, OPTION.goal, requested) else call('HDEL', item, OPTION.goal) end
+  if (GOAL_RANK[requested] or 2) > (GOAL_RANK[goal] or 2) then
+    if requested then call('HSET', item, OPTION.goal, requested) else call('HDEL', item, OPTION.goal) end
+  end
+  return adds_act
 end
 
 local before = head_of_partition()
@@ -155,13 +161,13 @@ for n, new in ipairs(requests) do
     if deadline > number(w[5]) then call('HSET', item, ITEM.deadline, int(deadline)) end
     -- A request now needs the watch, no longer only the hint that reopened it.
     if w[8] then call('HDEL', item, ITEM.reopenedSeq) end
-    join_options(item, w[7], new)
+    local is_outdated = join_options(item, w[7], new)
     if metadata ~= '' then replace_text(id, metadata, ITEM.metadata, LONG.metadata) end
     if secret ~= '' then replace_text(id, secret, ITEM.secret, LONG.private) end
     -- A request that joins does not change the order of the watch.
     if order and not w[9] then
       call('HSET', item, ITEM.order, order)
-      w[9] = order
+      w[9], is_outdated = order, true
     end
     -- The first order to charge is kept: a second one must not change what its idempotency key means. An order to
     -- charge nothing has no key, and is replaced.
@@ -172,9 +178,11 @@ for n, new in ipairs(requests) do
       call('HSET', item, ITEM.hasLong, charge ~= '' and 2 or 1)
     end
     if charge ~= '' then call('HSET', key(KEY.long, id), LONG.charge, charge) end
+    if charge ~= '' and charge ~= 'false' then is_outdated = true end
     local lease = call('HGET', key(KEY.leases), id)
     if lease then
-      is_marked = mark_lease(id, lease) or is_marked
+      -- A poll in flight that knows no order, charge or act must not record its result (commit.lua).
+      is_marked = mark_lease(id, lease, is_outdated) or is_marked
     elseif number(call('ZSCORE', key(NORMAL, lane), id)
       or call('ZSCORE', key(URGENT, lane), id) or now) > now then
       make_due(id, lane, now)
