@@ -66,6 +66,7 @@ package struct OrderQuery: Hashable, Sendable {
 /// ```
 /// enqueue with an order        ─▶ join: the order is known, with an attempt that awaits its customer
 /// payment.* in the outbox      ─▶ note: the order's state changes, order.* is recorded
+/// the final event of a member  ─▶ the same, if the order missed its payment
 /// a member is about to charge  ─▶ take: one of them may
 /// ```
 ///
@@ -93,10 +94,15 @@ package struct OrderService: Sendable {
     }
 
     /// Whether an event is about a payment of an order, so that the store must be read.
+    ///
+    /// The final event is, too: if the order joined the watch while a poll charged it, the payment's own event does not
+    /// name the order.
     package func concerns(_ event: Event) -> Bool {
-        event.order != nil && event.key.kind != .order && event.type.hasPrefix("payment.")
-            && event.payment != nil
+        event.order != nil && event.key.kind != .order && event.payment != nil
+            && (Self.isOfPayment(event) || event.final)
     }
+
+    private static func isOfPayment(_ event: Event) -> Bool { event.type.hasPrefix("payment.") }
 
     /// Applies an event to the order of its payment, if there is one.
     ///
@@ -109,6 +115,9 @@ package struct OrderService: Sendable {
         let key = OrderKey(account: event.key.account, order: order)
         let recorded: [Event]? = try await changing(key) { order in
             let before = order
+            // Mostly the payment's own event came before.
+            let isKnown = order.members.contains { $0.key == event.key && $0.payment == payment }
+            if isKnown, !Self.isOfPayment(event) { return nil }
             let noted = order.note(event.key, seq: event.seq, payment, at: event.polledAt)
             guard let subjects = noted else { return nil }
             let events = order.events(subjects, since: before, because: event)

@@ -25,7 +25,8 @@ struct OrderServiceTests {
         seq: Int = 1,
         order: OrderID? = OrderID(unchecked: "A77"),
         payment: PaymentState = .paid,
-        after span: Duration = .zero
+        after span: Duration = .zero,
+        final: Bool = false
     ) -> Event {
         let watch = Watch(
             member(name),
@@ -37,6 +38,7 @@ struct OrderServiceTests {
         return Event(
             watch,
             of: subject,
+            final: final,
             payment: Payment(
                 state: payment,
                 amount: 1099,
@@ -76,6 +78,19 @@ struct OrderServiceTests {
         #expect(try await note(3, .paid, .seconds(110)) == ["order.paid"])
         // A repeat of an earlier event changes nothing.
         #expect(try await note(1, .authorised, .seconds(90)).isEmpty)
+    }
+
+    @Test("a final event pays an order that the payment's own event does not name")
+    func missed() async throws {
+        #expect(try await service.note(event("1", of: .payment(.paid), order: nil)).isEmpty)
+        let last = event("1", of: .status, seq: 2, final: true)
+        #expect(try await service.note(last).map(\.type) == ["order.paid"])
+        let known = try #require(try await orderStore.order(key))
+        #expect(known.summary.payment.state == .paid)
+        // Once the payment is known, a final event writes nothing.
+        let again = event("1", of: .status, seq: 3, final: true)
+        #expect(try await service.note(again).isEmpty)
+        #expect(try await orderStore.order(key) == known)
     }
 
     @Test("an event keeps its order in JSON, and an event without an order has no such member")
