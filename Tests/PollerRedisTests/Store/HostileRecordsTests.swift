@@ -210,6 +210,41 @@ struct HostileRecordsTests {
         }
     }
 
+    @Test(
+        "a watch whose lease is lost or damaged is polled again",
+        arguments: [nil, "", "x 1"] as [String?]
+    )
+    func lostLease(_ damage: String?) async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, partitions: 1)
+            let store = harness.store
+            let key = WatchKey("src_1", of: .main)
+            let request = ClaimRequest(partition: 0, limit: 10)
+            _ = try await store.enqueue([try NewWatch(key: key)])
+            let lost = try #require(try await store.claim(request).leases.first)
+            let leases = store.redis.keys.list(.leases, "", 0)
+            let place: [RedisArgument] = [.string(leases), .string("\(key.id)")]
+            if let damage {
+                _ = try await client.send(RedisCommand("HSET", place + [.string(damage)]))
+            } else {
+                _ = try await client.send(RedisCommand("HDEL", place))
+            }
+            try await harness.advance(by: .seconds(60))
+            let lease = try #require(try await store.claim(request).leases.first)
+            #expect(lease.item.key == key && lease.crashes == 1)
+            #expect(lease.ref.token > lost.ref.token + 1)
+            let late = Commit(
+                ref: lost.ref,
+                verdict: .close(.expired),
+                change: WatchChange(state: WatchState())
+            )
+            #expect(try await store.commit([late]) == [.leaseLost])
+            let close = Commit(ref: lease.ref, verdict: .close(.expired), change: late.change)
+            #expect(try await store.commit([close]) == [.done])
+            #expect(try await harness.audit() == [])
+        }
+    }
+
     /// Damages one of three watches.
     ///
     /// The other two are listed, claimed, recovered, published and closed.

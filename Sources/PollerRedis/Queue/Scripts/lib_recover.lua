@@ -13,6 +13,17 @@ local function first_lease_end()
   return number(call('ZRANGE', key(KEY.leaseEnds), '0', '0', 'WITHSCORES')[2] or '')
 end
 
+-- Returns what can be known of a lease whose text is lost or damaged, in the order of unpack_lease; nothing for an item
+-- that is closed, gone, or in a schedule. The token of such a lease was one above that of its item.
+local function lost_lease(id, now)
+  local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.lane, ITEM.token)
+  local lane = w[3]
+  if not w[1] or w[2] or not lane or call('ZSCORE', key(URGENT, lane), id) or call('ZSCORE', key(NORMAL, lane), id) then
+    return
+  end
+  return bounded(w[4], 0) + 1, '', '---', URGENT, now, lane
+end
+
 -- Recovers expired leases: puts their items back into their schedules and releases their slots. The new token rejects
 -- any commit that the old owners still send.
 --
@@ -24,6 +35,7 @@ local function recover(now)
   local leases = call('HMGET', key(KEY.leases), unpack(expired))
   for at, id in ipairs(expired) do
     local token, _, marks, schedule, due, lane = unpack_lease(leases[at] or '')
+    if not lane then token, _, marks, schedule, due, lane = lost_lease(id, now) end
     if lane then
       release_slots(lane, 1)
       -- A lease can outlive its item. Then only the slot is released.
