@@ -62,7 +62,7 @@ package struct IncidentBoard: Hashable, Sendable {
             changes += openLasting(
                 kind,
                 reportable,
-                observation.action,
+                observation,
                 now,
                 kind.endsAutomatically ? hold : .zero
             )
@@ -144,10 +144,13 @@ package struct IncidentBoard: Hashable, Sendable {
     }
 
     /// Updates the rising problems of a kind; returns the incidents that begin now.
+    ///
+    /// A problem that an incomplete check has not observed is still rising, unless the check has observed a combined
+    /// problem, which is as old as all of them.
     private mutating func openLasting(
         _ kind: IncidentKind,
         _ reportable: [IncidentObservation.Trouble],
-        _ action: String?,
+        _ observation: IncidentObservation,
         _ now: Timestamp,
         _ hold: Duration
     ) -> [Incident] {
@@ -155,6 +158,12 @@ package struct IncidentBoard: Hashable, Sendable {
         let known = pending.filter { $0.kindName == kind.rawValue }
         pending.removeAll { $0.kindName == kind.rawValue }
         var begun: [Incident] = []
+        if !observation.isWhole, !reportable.contains(where: { $0.subject == nil }) {
+            let unobserved = known.filter { problem in
+                !reportable.contains { $0.subject == problem.subject }
+            }
+            pending += unobserved.prefix(max(Self.perKindMax + 1 - reportable.count, 0))
+        }
         for trouble in reportable where !reported.contains(where: { $0.subject == trouble.subject })
         {
             // A combined problem is as old as its oldest part.
@@ -166,7 +175,9 @@ package struct IncidentBoard: Hashable, Sendable {
                 )
                 continue
             }
-            begun.append(Incident(kind, of: trouble, action: action, since: since, at: now))
+            begun.append(
+                Incident(kind, of: trouble, action: observation.action, since: since, at: now)
+            )
         }
         open += begun
         return begun

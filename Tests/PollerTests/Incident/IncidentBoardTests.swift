@@ -204,6 +204,35 @@ struct IncidentBoardTests {
         )
     }
 
+    @Test("an incomplete check does not restart the time of a rising problem")
+    func rising() {
+        var history = BoardHistory()
+        history.see(0, [.laneStopped: observation("a/b", "c/d")])
+        history.see(30, [.laneStopped: observation(isWhole: false)])
+        history.see(40, [.laneStopped: observation("c/d", isWhole: false)])
+        #expect(history.published.isEmpty)
+        history.see(60, [.laneStopped: observation("a/b", "c/d")])
+        #expect(history.board.open.map(\.subject) == ["a/b", "c/d"])
+        #expect(history.board.open.map(\.since) == [Self.start, Self.start])
+        // A complete check in between shows that the problem had ended.
+        var whole = BoardHistory()
+        whole.see(0, [.laneStopped: observation("a/b")])
+        whole.see(30, [.laneStopped: observation()])
+        whole.see(60, [.laneStopped: observation("a/b")])
+        #expect(whole.published.isEmpty)
+    }
+
+    @Test("incomplete checks keep only a few rising problems")
+    func risingMany() {
+        var history = BoardHistory()
+        for second in 0..<50 {
+            history.see(second, [.laneStopped: observation("lane/\(second)", isWhole: false)])
+        }
+        #expect(history.published.isEmpty)
+        let stored = history.board.stored.matches(of: /"subject":/)
+        #expect(stored.count == IncidentBoard.perKindMax + 1)
+    }
+
     @Test("an incident kind unknown to an older release is preserved")
     func unknownKind() throws {
         var history = BoardHistory()
