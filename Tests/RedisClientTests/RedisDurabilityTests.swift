@@ -39,6 +39,61 @@ import Testing
         }
     }
 
+    @Test("durable writes to a server that is gone do not wait for each other")
+    func gone() async throws {
+        let server = try RedisServerProcess()
+        server.kill()
+        try await LiveRedis.withClient(server.url, configuration: LiveRedis.impatient()) { client in
+            let durability = RedisDurability(replicas: 1, timeout: .milliseconds(100))
+            let clock = ContinuousClock()
+            let ends = await withTaskGroup(of: ContinuousClock.Instant.self) { group in
+                for number in 0..<(3 * 256) {
+                    group.addTask {
+                        await #expect(throws: RedisError.notConnected) {
+                            try await client.send(
+                                RedisCommand("SET", ["k\(number)", "1"]),
+                                waitFor: durability
+                            )
+                        }
+                        return clock.now
+                    }
+                }
+                return await group.reduce(into: [ContinuousClock.Instant]()) { $0.append($1) }
+            }
+            let first = try #require(ends.min())
+            let last = try #require(ends.max())
+            // Batches that waited one after the other would take three seconds more.
+            #expect(last - first < .seconds(2))
+        }
+    }
+
+    @Test("a durable write that is cancelled while it waits for an earlier one is not sent")
+    func cancelled() async throws {
+        let (master, replica) = try pair()
+        defer { replica.kill() }
+        try await LiveRedis.withClient(master.url) { client in
+            let durability = RedisDurability(replicas: 1, timeout: .seconds(3))
+            replica.pause()
+            let first = Task {
+                try await client.send(RedisCommand("SET", ["first", "1"]), waitFor: durability)
+            }
+            try await eventually("the first is written") {
+                try await client.send(RedisCommand("EXISTS", ["first"])).int == 1
+            }
+            let second = Task {
+                try await client.send(RedisCommand("SET", ["second", "1"]), waitFor: durability)
+            }
+            try await Task.sleep(for: .milliseconds(100))
+            second.cancel()
+            await #expect(throws: RedisError.cancelled) { try await second.value }
+            replica.resume()
+            let third = RedisCommand("SET", ["third", "1"])
+            _ = try await client.send(third, waitFor: durability)
+            _ = try await first.value
+            #expect(try await client.send(RedisCommand("EXISTS", ["second"])).int == 0)
+        }
+    }
+
     @Test("concurrent durable writes share one WAIT and each gets its own reply")
     func together() async throws {
         let (master, replica) = try pair()

@@ -163,6 +163,9 @@ final class RedisWaiter<Value: Sendable>: Sendable {
         return await wait()
     }
 
+    /// Whether the outcome is set.
+    var isResolved: Bool { state.withLock { $0.outcome != nil } }
+
     /// Sets the outcome unless it is already set.
     func resume(_ outcome: Outcome) {
         let continuation = state.withLock { state in

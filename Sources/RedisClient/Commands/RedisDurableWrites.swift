@@ -1,4 +1,5 @@
 import DequeModule
+import NIOCore
 import Synchronization
 
 /// How many replicas must have a write before its call returns: `WAIT replicas timeout`.
@@ -53,6 +54,10 @@ package struct RedisDurableReply: Sendable, Hashable {
 /// too high for any of them. Rejected: a connection per call, which needs a login each and has no
 /// bound on connections.
 ///
+/// A write that waits for the previous `WAIT` fails after the command timeout, and is not sent if
+/// its caller was cancelled. So no write takes longer than two timeouts, however many wait for a
+/// lost server.
+///
 /// `WAIT` counts from the connection's last write. A command that wrote nothing, such as a
 /// duplicate, is not covered: make it write something.
 final class RedisDurableWrites: Sendable {
@@ -60,12 +65,16 @@ final class RedisDurableWrites: Sendable {
         let commands: [RedisCommand]
         let durability: RedisDurability
         let waiter: RedisWaiter<[RedisValue]>
+        /// When it fails if it has not been sent.
+        let deadline: RedisInstant
     }
 
     /// The state behind the lock: the writes that will share the next `WAIT`.
     private struct State {
+        /// The oldest first, and so the one with the earliest deadline.
         var waiting = Deque<Member>()
         var isBusy = false
+        var isExpiryScheduled = false
     }
 
     /// The most commands that share a `WAIT`: more would not be faster and would wait for each
@@ -73,12 +82,20 @@ final class RedisDurableWrites: Sendable {
     private static let batchMax = 256
 
     private let link: RedisCommandLink
+    private let eventLoop: any EventLoop
+    private let timeout: Duration
     private let waitMax: Duration
     private let waitingMax: Int
     private let state = Mutex(State())
 
-    init(link: RedisCommandLink, configuration: RedisConfiguration) {
+    init(
+        link: RedisCommandLink,
+        configuration: RedisConfiguration,
+        eventLoop: any EventLoop
+    ) {
         self.link = link
+        self.eventLoop = eventLoop
+        self.timeout = configuration.commandTimeout
         // The reply must arrive before the command times out.
         self.waitMax = configuration.commandTimeout / 2
         self.waitingMax = configuration.inFlightMax
@@ -90,32 +107,73 @@ final class RedisDurableWrites: Sendable {
         _ durability: RedisDurability
     ) async -> RedisRequest.Outcome {
         let waiter = RedisWaiter<[RedisValue]>()
-        let member = Member(commands: commands, durability: durability, waiter: waiter)
-        let isAccepted = state.withLock { state in
-            guard state.waiting.count < waitingMax else { return false }
-            state.waiting.append(member)
-            return true
+        let (isAccepted, expiry): (Bool, RedisInstant?) = state.withLock { state in
+            guard state.waiting.count < waitingMax else { return (false, nil) }
+            let deadline = RedisInstant(.now()) + timeout
+            state.waiting.append(
+                Member(
+                    commands: commands,
+                    durability: durability,
+                    waiter: waiter,
+                    deadline: deadline
+                )
+            )
+            let schedules = !state.isExpiryScheduled
+            state.isExpiryScheduled = true
+            return (true, schedules ? deadline : nil)
         }
         guard isAccepted else { return .failure(.tooManyCommandsInFlight) }
+        if let expiry { scheduleExpiry(at: expiry) }
         sendNext()
         return await waiter.wait()
     }
 
+    private func scheduleExpiry(at instant: RedisInstant) {
+        eventLoop.scheduleTask(deadline: instant.deadline) { self.expire() }
+    }
+
+    /// Fails the writes that have waited for too long, and waits for the next one.
+    private func expire() {
+        let (expired, next): ([Member], RedisInstant?) = state.withLock { state in
+            let now = RedisInstant(.now())
+            var expired: [Member] = []
+            while let oldest = state.waiting.first, oldest.deadline <= now {
+                expired.append(state.waiting.removeFirst())
+            }
+            let next = state.waiting.first?.deadline
+            state.isExpiryScheduled = next != nil
+            return (expired, next)
+        }
+        for member in expired { member.waiter.resume(.failure(.notConnected)) }
+        if let next { scheduleExpiry(at: next) }
+    }
+
     /// Sends the collected writes unless a `WAIT` is outstanding.
     private func sendNext() {
-        let batch: [Member] = state.withLock { state in
-            guard !state.isBusy, let first = state.waiting.first else { return [] }
-            state.isBusy = true
+        let (batch, expired): ([Member], [Member]) = state.withLock { state in
             var batch: [Member] = []
+            var expired: [Member] = []
+            guard !state.isBusy else { return (batch, expired) }
+            let now = RedisInstant(.now())
             var commands = 0
-            while let next = state.waiting.first, next.durability == first.durability,
-                batch.isEmpty || commands + next.commands.count <= Self.batchMax
-            {
+            while let next = state.waiting.first {
+                let isExpired = next.deadline <= now
+                if isExpired || next.waiter.isResolved {
+                    state.waiting.removeFirst()
+                    if isExpired { expired.append(next) }
+                    continue
+                }
+                if let first = batch.first {
+                    let isJoined = next.durability == first.durability
+                    guard isJoined, commands + next.commands.count <= Self.batchMax else { break }
+                }
                 commands += next.commands.count
                 batch.append(state.waiting.removeFirst())
             }
-            return batch
+            state.isBusy = !batch.isEmpty
+            return (batch, expired)
         }
+        for member in expired { member.waiter.resume(.failure(.notConnected)) }
         guard let first = batch.first else { return }
         let wait = first.durability.command(limit: waitMax)
         link.perform(batch.flatMap(\.commands) + [wait]) { outcome in

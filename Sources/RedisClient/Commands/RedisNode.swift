@@ -63,7 +63,11 @@ final class RedisNode: Sendable {
             configuration: configuration,
             eventLoop: eventLoop
         )
-        self.durable = RedisDurableWrites(link: durableLink, configuration: configuration)
+        self.durable = RedisDurableWrites(
+            link: durableLink,
+            configuration: configuration,
+            eventLoop: eventLoop
+        )
     }
 
     /// Connects.
