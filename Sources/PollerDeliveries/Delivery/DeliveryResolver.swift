@@ -69,6 +69,8 @@ struct DeliveryResolver<Store: WatchStore>: Sendable {
 
     /// The wait of a delivery to a disabled endpoint: by then its lane is paused.
     private static var pause: Duration { .seconds(1) }
+    /// The wait of a delivery to an endpoint that only another release understands.
+    private static var foreignPause: Duration { .seconds(60) }
 
     let store: Store
     let directory: EndpointDirectory?
@@ -92,7 +94,9 @@ struct DeliveryResolver<Store: WatchStore>: Sendable {
             return .target(DeliveryTarget(endpoint))
         } catch {
             let why = "endpoint unreadable: \(error)"
-            return .instead(.silent(.next(after: Self.pause), delivery.state, why: why))
+            var pause = Self.pause
+            if case .corrupt = error { pause = Self.foreignPause }
+            return .instead(.silent(.next(after: pause), delivery.state, why: why))
         }
     }
 

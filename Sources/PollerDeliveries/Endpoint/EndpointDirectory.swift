@@ -16,6 +16,10 @@ package final class EndpointDirectory: Sendable {
     private struct State: Sendable {
         var version: Int64 = 0
         var endpoints: [EndpointID: Endpoint] = [:]
+        /// The endpoints that this release does not understand.
+        ///
+        /// They are not removed ones: their deliveries wait.
+        var foreign: Set<EndpointID> = []
         var index: EndpointIndex
         /// The IDs of changed or removed endpoints, for the sync.
         var changed: Set<EndpointID> = []
@@ -91,9 +95,14 @@ package final class EndpointDirectory: Sendable {
     }
 
     /// Returns the endpoint; a missing one is looked up in the store before `nil` is returned.
+    ///
+    /// - Throws: `corrupt` if this release does not understand it.
     package func endpoint(_ id: EndpointID) async throws(StoreError) -> Endpoint? {
         if let endpoint = known(id) { return endpoint }
         try await refresh()
+        if state.withLock({ $0.foreign.contains(id) }) {
+            throw .corrupt("this release does not understand the endpoint \(id)")
+        }
         return known(id)
     }
 
@@ -128,7 +137,7 @@ package final class EndpointDirectory: Sendable {
     func takeChanges() -> [(id: EndpointID, endpoint: Endpoint?)] {
         state.withLock { state in
             defer { state.changed = [] }
-            return state.changed.map { ($0, state.endpoints[$0]) }
+            return state.changed.subtracting(state.foreign).map { ($0, state.endpoints[$0]) }
         }
     }
 
@@ -161,6 +170,7 @@ package final class EndpointDirectory: Sendable {
             if isFresh {
                 state.changed.formUnion(state.endpoints.keys)
                 state.endpoints = [:]
+                state.foreign = []
             }
             // For many changes, sorting again is faster than inserting each.
             let rebuildsIndex = isFresh || pages.count > 1
@@ -183,11 +193,14 @@ package final class EndpointDirectory: Sendable {
         for endpoint in page.endpoints {
             let old = state.endpoints.updateValue(endpoint, forKey: endpoint.id)
             state.changed.insert(endpoint.id)
+            state.foreign.remove(endpoint.id)
             guard isIndexing else { continue }
             if let old { state.index.remove(old) }
             state.index.insert(endpoint)
         }
-        for id in page.removed {
+        state.foreign.formUnion(page.foreign)
+        state.foreign.subtract(page.removed)
+        for id in page.removed + page.foreign {
             let old = state.endpoints.removeValue(forKey: id)
             state.changed.insert(id)
             if isIndexing, let old { state.index.remove(old) }

@@ -232,6 +232,8 @@ package struct EndpointChanges: Hashable, Sendable {
     /// The new or changed endpoints.
     package let endpoints: [Endpoint]
     package let removed: [EndpointID]
+    /// The new or changed endpoints that this release does not understand.
+    package let foreign: [EndpointID]
 
     /// Creates changes from the values of a store.
     package init(
@@ -239,12 +241,14 @@ package struct EndpointChanges: Hashable, Sendable {
         version: Int64,
         hasMore: Bool,
         endpoints: [Endpoint],
-        removed: [EndpointID]
+        removed: [EndpointID],
+        foreign: [EndpointID] = []
     ) {
         self.isReset = isReset
         self.version = version
         self.hasMore = hasMore
         self.endpoints = endpoints
         self.removed = removed
+        self.foreign = foreign
     }
 }

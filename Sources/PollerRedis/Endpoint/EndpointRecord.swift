@@ -262,7 +262,9 @@ enum EndpointRecord {
             )
             endpoint.coalesces = coalesces ?? false
             if let waitsMs {
-                endpoint.retry = try RetryChoice(waits: waitsMs.map { .milliseconds($0) })
+                // Not checked against today's limits, which may be narrower than those of the release that wrote it.
+                let waits = waitsMs.map { Duration.milliseconds(max($0, 1000)) }
+                endpoint.retry = .own(RetrySchedule(waits: waits))
             } else if let retry {
                 endpoint.retry = try RetryChoice(named: retry)
             }

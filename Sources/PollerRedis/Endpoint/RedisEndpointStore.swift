@@ -69,12 +69,14 @@ package struct RedisEndpointStore: EndpointStore {
             let upper = Int64(safe: reply[1].string ?? ""), let more = reply[2].int,
             let removed = reply[3].array
         else { throw .corrupt("endpoint_changes answered nonsense") }
+        let read = try endpoints(reply.dropFirst(4))
         return EndpointChanges(
             isReset: reset == 1,
             version: upper,
             hasMore: more == 1,
-            endpoints: try endpoints(reply.dropFirst(4)),
-            removed: removed.compactMap { $0.string.map(EndpointID.init(unchecked:)) }
+            endpoints: read.found,
+            removed: removed.compactMap { $0.string.map(EndpointID.init(unchecked:)) },
+            foreign: read.foreign
         )
     }
 
@@ -191,7 +193,7 @@ package struct RedisEndpointStore: EndpointStore {
                     RedisArgument(limit - items.count), RedisArgument(Self.readsMax),
                 ]
             )
-            items += try endpoints(reply.dropFirst())
+            items += try endpoints(reply.dropFirst()).found
             position = reply.first?.string ?? ""
         } while !position.isEmpty && items.count < limit
         return ListPage(
@@ -237,8 +239,8 @@ package struct RedisEndpointStore: EndpointStore {
 
     private func endpoints(
         _ values: ArraySlice<RedisValue>
-    ) throws(StoreError) -> [Endpoint] {
-        var found: [Endpoint] = []
+    ) throws(StoreError) -> (found: [Endpoint], foreign: [EndpointID]) {
+        var (found, foreign): ([Endpoint], [EndpointID]) = ([], [])
         for index in stride(from: values.startIndex, to: values.endIndex - 1, by: 2) {
             let id = values[index].string ?? ""
             if let endpoint = try decoded(id, values[index + 1].string ?? "") {
@@ -246,8 +248,9 @@ package struct RedisEndpointStore: EndpointStore {
             } else {
                 // One record of another release must not hide all the others.
                 logger.error("endpoint not understood", metadata: ["endpoint": "\(id)"])
+                foreign.append(EndpointID(unchecked: id))
             }
         }
-        return found
+        return (found, foreign)
     }
 }

@@ -102,6 +102,38 @@ struct EndpointDirectoryTests {
         #expect(try await directory.endpoint(EndpointID(unchecked: "ep_none")) == nil)
     }
 
+    @Test("an endpoint that this release does not understand is not a removed one")
+    func foreign() async throws {
+        let id = try await create("a")
+        let foreign = ForeignStore(base: store, ids: Shared([]))
+        let directory = EndpointDirectory(store: foreign, logger: Sample.quiet)
+        try await directory.refresh()
+        #expect(try await directory.endpoint(id)?.id == id)
+        #expect(directory.takeChanges().map(\.id) == [id])
+        foreign.ids.change { $0 = [id] }
+        _ = try await store.update(id) { endpoint, _ in endpoint.coalesces = true }
+        try await directory.refresh()
+        await #expect(throws: StoreError.self) { try await directory.endpoint(id) }
+        // The sync would dismiss the dead letters of a removed endpoint.
+        #expect(directory.takeChanges().isEmpty)
+        #expect(directory.interested(in: EndpointTests.event()).endpoints.isEmpty)
+        let key = Sample.key()
+        let state = DeliveryState(dead: [1])
+        let delivery = Delivery(endpoint: id, url: nil, watch: key, state: state)
+        let watches = MemoryStore(time: time)
+        let resolver = DeliveryResolver(store: watches, directory: directory)
+        guard case .instead(let waiting) = await resolver.resolve(delivery) else {
+            Issue.record("it has no target")
+            return
+        }
+        #expect(waiting.verdict == .next(after: .seconds(60)) && waiting.signal == .hold(.zero))
+        #expect(waiting.change.state == delivery.state)
+        foreign.ids.change { $0 = [] }
+        _ = try await store.update(id) { endpoint, _ in endpoint.coalesces = false }
+        #expect(try await directory.endpoint(id)?.id == id)
+        #expect(directory.takeChanges().map(\.id) == [id])
+    }
+
     @Test("the sync pauses, limits, resumes and removes lanes to match the endpoints")
     func sync() async throws {
         let queue = MemoryDeliveryQueue(time: time)
@@ -186,6 +218,28 @@ struct EndpointDirectoryTests {
         )
         await later.align(isReloading: true, isFirst: true)
         #expect(try await listed(.dead, ids[0]) == 0)
+    }
+}
+
+/// A store of which some endpoints are not understood, as if a newer release had written them.
+private struct ForeignStore: ForwardingEndpointStore {
+    let base: any EndpointStore
+    let ids: Shared<Set<EndpointID>>
+
+    func changes(
+        since version: Int64,
+        isContinuing: Bool
+    ) async throws(StoreError) -> EndpointChanges {
+        let page = try await base.changes(since: version, isContinuing: isContinuing)
+        let ids = ids.value
+        return EndpointChanges(
+            isReset: page.isReset,
+            version: page.version,
+            hasMore: page.hasMore,
+            endpoints: page.endpoints.filter { !ids.contains($0.id) },
+            removed: page.removed,
+            foreign: page.endpoints.map(\.id).filter(ids.contains)
+        )
     }
 }
 
