@@ -7,7 +7,7 @@ package import PollerWatches
 /// The life of an event at an endpoint:
 /// 1. Attempted and accepted: the cursor moves past it, and the circuit of the endpoint closes.
 /// 2. Failed: tried again by the schedule. A failure between two scheduled attempts (a new event was recorded) or of a
-///    probe of an open circuit does not count towards the schedule. Nor does an error of our own, such as an
+///    probe of an open circuit does not count towards the schedule. Nor does a local error, such as an
 ///    unavailable store, which is tried again soon, for at least the span of the webhook schedule.
 /// 3. `Retry-After` holds the whole endpoint, up to an hour.
 /// 4. The last attempt failed, or the span of the schedule passed while the circuit was open: given up. The recipient
@@ -16,7 +16,7 @@ package struct DeliveryDecider: Sendable {
     /// The hold of an endpoint that answered 410.
     private static let goneHold = Duration.seconds(3600)
 
-    /// The wait after an error of our own, as a schedule with the usual jitter.
+    /// The wait after a local error, as a schedule with the usual jitter.
     private static let ownErrorPause = RetrySchedule(waits: [.seconds(30)])
 
     /// The longest delay of a put-off delivery after its fallback was due.
@@ -76,15 +76,19 @@ package struct DeliveryDecider: Sendable {
             // Limited to the longest possible wait, because the store's clock may have been set back since.
             let longest = max(schedule.longest(failures: next.failures), RetryAfter.longest)
             planned = min(retryAt - now, longest)
-        } else if result.isOwnError {
-            planned = ownErrorWait(
+        } else if result.isOwnError,
+            let wait = ownErrorWait(
                 failures: state.failures,
                 span: now - failedSince,
                 using: &generator
             )
+        {
+            planned = wait
         } else if isProbe, now - max(failedSince, trouble?.since ?? failedSince) >= schedule.span {
             planned = nil
         } else {
+            // A local error that lasts for longer than a schedule counts, or the event would be kept for ever.
+            if result.isOwnError, !isProbe { next.failures += 1 }
             planned = schedule.wait(failures: max(next.failures, 1), using: &generator)
         }
         guard let planned else {
@@ -143,9 +147,10 @@ package struct DeliveryDecider: Sendable {
         )
     }
 
-    /// Returns the wait after an error of our own, which is never longer than that of the schedule.
+    /// Returns the wait after a local error, which is never longer than that of the schedule.
     ///
-    /// `nil` when the event has failed for as long as the schedule, or that of webhooks, would have allowed at most.
+    /// `nil` when the event has failed for as long as the schedule, or that of webhooks, would have allowed at most:
+    /// from then on a local error counts like one of the recipient.
     private func ownErrorWait(
         failures: Int,
         span: Duration,

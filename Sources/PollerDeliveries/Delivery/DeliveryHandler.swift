@@ -281,7 +281,7 @@ extension DeliveryHandler {
             }
         } else if events.isEmpty {
             // If this read failed and the delivery rested, nothing would wake it for events that a failover has lost.
-            let snapshot = try await store.snapshot(of: delivery.watch)
+            let snapshot = try await readableSnapshot(of: delivery.watch)
             if let newest = snapshot?.watch.seq, newest < state.cursor {
                 return try await rewound(leased, newest: newest, nil, wants: wants)
             }
@@ -290,7 +290,7 @@ extension DeliveryHandler {
                 warnOfDeletedEvents(delivery)
             }
         }
-        // An error of our own counts no failure, and a message that was late for it may be outdated, too.
+        // A local error counts no failure, and a message that was late for it may be outdated, too.
         let isFailing =
             state.failures > 0
             || (state.failedSince != nil && (isSuperseding || leased.lease.trouble != nil))
@@ -306,6 +306,16 @@ extension DeliveryHandler {
         if let last = events.last { state.pass(last.seq, digest: last.digest) }
         // More events may follow a full page of unsubscribed ones.
         return .passed(state, isWhole ? state.restingVerdict : .next(after: .zero))
+    }
+
+    /// Returns the watch; `nil` if there is none, or if its record is damaged, which a repeated read would not change.
+    private func readableSnapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot? {
+        do throws(StoreError) {
+            return try await store.snapshot(of: key)
+        } catch {
+            guard case .corrupt = error else { throw error }
+            return nil
+        }
     }
 
     /// Logs that events are gone that were never delivered, usually because their endpoint was disabled for longer than

@@ -126,7 +126,7 @@ package enum EndpointVerdict: Hashable, Sendable {
             self = .disable("it answered 410 and accepts no more events")
             return
         }
-        // An error of our own says nothing about the endpoint.
+        // A local error says nothing about the endpoint.
         guard result.outcome != .delivered, !result.isOwnError, let trouble else { return nil }
         let span = now - trouble.since
         let since = "since \(trouble.since)"

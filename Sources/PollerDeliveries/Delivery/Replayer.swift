@@ -14,7 +14,9 @@ package struct Replayer: Sendable {
     /// The number of checks of a leased delivery; an attempt takes at most 30 s.
     private static let roundsMax = 40
     private static let pause = Duration.seconds(1)
-    /// The maximum wait between two records of the progress. A record expires after three minutes.
+    /// The maximum wait between two records of the progress.
+    ///
+    /// A record expires after three minutes.
     private static let recordInterval = Duration.seconds(60)
 
     private let watches: any WatchStore

@@ -136,7 +136,7 @@ struct DeliveryDeciderTests {
         #expect(decide(DeliveryState(), .rejected("550", .refused)).signal == .fine)
     }
 
-    @Test("an error of our own uses no attempt and is retried soon, also without a schedule")
+    @Test("a local error uses no attempt and is retried soon, also without a schedule")
     func ownError() {
         let unread = AttemptResult.failed("the watch cannot be read", .local)
         let none = RetrySchedule(waits: [])
@@ -156,13 +156,18 @@ struct DeliveryDeciderTests {
         #expect((late.wait ?? .zero) <= .seconds(36))
     }
 
-    @Test("errors of our own dead-letter an event after the span of the webhook schedule")
+    @Test("local errors count after the span of the webhook schedule")
     func longOwnError() {
         let unread = AttemptResult.failed("the watch cannot be read", .local)
         let state = DeliveryState(cursor: 3, failedSince: VirtualTime.start)
         let end = VirtualTime.start + RetrySchedule.webhook.span
-        #expect(decide(state, unread, at: end + .milliseconds(-1)).outcome == .failed)
-        #expect(decide(state, unread, at: end).outcome == .deadLettered)
+        let soon = decide(state, unread, at: end + .milliseconds(-1))
+        #expect(soon.outcome == .failed && soon.state.failures == 0)
+        // An endpoint that failed long ago, and was disabled since, keeps the rest of its schedule.
+        let counted = decide(state, unread, at: end)
+        #expect(counted.outcome == .failed && counted.state.failures == 1)
+        let last = DeliveryState(cursor: 3, failures: 12, failedSince: VirtualTime.start)
+        #expect(decide(last, unread, at: end).outcome == .deadLettered)
     }
 
     @Test("a cause that only an operator can end counts like a failure of the endpoint")

@@ -89,7 +89,7 @@ struct DeliveryHandlerTests {
         let hook = RecordingChannel()
         _ = try await handle(hook, failed)
         #expect(hook.attempts.map(\.event.seq) == [1])
-        // An error of our own, which is not counted, delayed the oldest one.
+        // A local error, which is not counted, delayed the oldest one.
         let late = RecordingChannel(isSuperseding: true)
         _ = try await handle(late, DeliveryState(failedSince: VirtualTime.start))
         #expect(late.attempts.map(\.event.seq) == [3])
