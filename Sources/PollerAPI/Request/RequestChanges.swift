@@ -74,19 +74,20 @@ final class RequestChanges: Sendable {
         }
     }
 
-    /// Changes the store, and records an action with an unknown result if its answer is lost.
+    /// Changes the store, and records an action with an unknown result if its answer is lost and `isSent` is true.
     ///
     /// The change may have happened: for example, the server has stored it, but too few replicas have confirmed it. A
     /// repeat would then find nothing to change, and leave no entry either.
     func attempt<Result>(
         _ target: AuditTarget,
         of account: @autoclosure () -> AccountID?,
+        isSent: @autoclosure () -> Bool = true,
         _ change: () async throws(StoreError) -> Result
     ) async throws(StoreError) -> Result {
         do throws(StoreError) {
             return try await change()
         } catch {
-            if case .unavailable = error {
+            if case .unavailable = error, isSent() {
                 recordAction(target, of: account(), to: ["result": "unknown"])
             }
             throw error

@@ -37,7 +37,9 @@ extension EndpointRoutes {
         let holds = { (stored: StoredEndpoint) in condition.holds(for: stored.revision) }
         let edit = try await context.changes.attempt(
             AuditTarget(.endpoint, id.description),
-            of: old?.account
+            of: old?.account,
+            // Otherwise the endpoint could not even be read.
+            isSent: old != nil
         ) { () throws(StoreError) in
             try await backend.store.edit(id, while: holds) { endpoint, now in
                 old = endpoint

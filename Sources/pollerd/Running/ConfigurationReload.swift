@@ -256,7 +256,7 @@ struct ConfigurationReload: Service {
     /// The next check retries after a failure.
     private func align(_ state: inout State) async {
         do {
-            for former in state.behind { try await change.align(since: former) }
+            try await change.align(since: state.behind)
             state.behind = []
             state.refusal = nil
         } catch StoreError.unavailable(let reason) {

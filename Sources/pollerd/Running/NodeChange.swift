@@ -77,15 +77,19 @@ struct NodeChange: Sendable {
         }
     }
 
-    /// Aligns the store with the settings in effect, where they differ from the `former` ones; `nil` after a start at
-    /// which the store has refused endpoints.
-    func align(since former: Settings?) async throws {
+    /// Aligns the store with the settings in effect, where they differ from any of the `former` ones; one of them is
+    /// `nil` after a start at which the store has refused endpoints.
+    ///
+    /// A refused endpoint does not keep limits from the store.
+    func align(since former: [Settings?]) async throws {
         let configured = node.live.now
         if parts.polling != nil {
-            let settings = configured.settings
-            try await node.limitUpstreams(settings, since: former ?? settings)
+            for case let settings? in former {
+                try await node.limitUpstreams(configured.settings, since: settings)
+            }
         }
-        if former.map({ configured.settings.sections.endpoints != $0.sections.endpoints }) ?? true {
+        let endpoints = configured.settings.sections.endpoints
+        if former.contains(where: { $0.map { $0.sections.endpoints != endpoints } ?? true }) {
             try await node.registerEndpoints(configured)
         }
     }
