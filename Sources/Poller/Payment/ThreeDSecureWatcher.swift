@@ -40,6 +40,10 @@ package struct ThreeDSecureWatcher: Sendable {
     ) async throws(StoreError) {
         guard try await watches.snapshot(of: secure.key)?.closed == nil else { return }
         let snapshot = try await watches.snapshot(of: card.key)
+        if let snapshot, snapshot.watch.order != card.order {
+            // An order has joined during this poll. The next poll creates a source with the key of the order.
+            throw .unavailable("an order has joined the watch of \(card.key.source)")
+        }
         let urls = snapshot?.notify ?? []
         var parts: [NewWatch] = []
         do throws(InvalidInput) {

@@ -81,8 +81,12 @@ package final class PollHandler<Provider: Upstream>: ItemHandler {
         context.observedCharge = read.observedCharge
         for followUp in followUps {
             outcome = await followUp.act(on: outcome, &context, leased, timeout: reads.timeout)
-            // The next poll repeats the action, with the same result.
-            if Task.isCancelled { return nil }
+            if Task.isCancelled {
+                // The next poll repeats the action, with the same result. Only a charge is recorded before the process
+                // ends: made again, it would have another idempotency key if an order has joined meanwhile.
+                guard outcome.hasCharged(context.watch) else { return nil }
+                break
+            }
             context.now = leased.clock.now
         }
         let traced = tracer.map { TracedPoll($0, watch, at: polledAt) }

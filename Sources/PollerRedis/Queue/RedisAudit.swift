@@ -149,9 +149,9 @@ extension RedisQueue {
         guard let parts = reply.array, parts.count == 4, let checked = parts[0].int,
             let next = parts[1].int, let faults = parts[2].array, let lasting = parts[3].array
         else { throw .corrupt("audit.lua answered \(reply)") }
-        let texts = [faults, lasting].map { list in
+        func texts(_ list: [RedisValue]) -> [String] {
             list.compactMap(\.string).map { "partition \(partition): \($0)" }
         }
-        return (checked, next, texts[0], texts[1])
+        return (checked, next, texts(faults), texts(lasting))
     }
 }

@@ -33,8 +33,9 @@ package struct RetentionSpans: Hashable, Sendable {
         closed: .seconds(2_592_000)
     )
 
-    /// The longest time from the first attempt of a delivery to the last, with jitter. The schedule of webhooks takes at
-    /// most 91 h, and a custom one is limited to this.
+    /// The longest time from the first attempt of a delivery to the last, with jitter.
+    ///
+    /// The schedule of webhooks takes at most 91 h, and a custom one is limited to this.
     package static let deliveryMax = Duration.seconds(4 * 86_400)
 
     /// Creates retention times.

@@ -66,7 +66,7 @@ package struct OrderQuery: Hashable, Sendable {
 /// ```
 /// enqueue with an order        ─▶ join: the order is known, with an attempt that awaits its customer
 /// payment.* in the outbox      ─▶ note: the order's state changes, order.* is recorded
-/// the final event of a member  ─▶ the same, if the order missed its payment
+/// another event of a member    ─▶ the same, if the order missed its payment
 /// a member is about to charge  ─▶ take: one of them may
 /// ```
 ///
@@ -95,11 +95,10 @@ package struct OrderService: Sendable {
 
     /// Whether an event is about a payment of an order, so that the store must be read.
     ///
-    /// The final event is, too: if the order joined the watch while a poll charged it, the payment's own event does not
-    /// name the order.
+    /// Not only an event `payment.…`: if the order joined the watch while a poll charged it, the payment's own event
+    /// does not name the order, but later events do.
     package func concerns(_ event: Event) -> Bool {
         event.order != nil && event.key.kind != .order && event.payment != nil
-            && (Self.isOfPayment(event) || event.final)
     }
 
     private static func isOfPayment(_ event: Event) -> Bool { event.type.hasPrefix("payment.") }
@@ -115,9 +114,12 @@ package struct OrderService: Sendable {
         let key = OrderKey(account: event.key.account, order: order)
         let recorded: [Event]? = try await changing(key) { order in
             let before = order
-            // Mostly the payment's own event came before.
-            let isKnown = order.members.contains { $0.key == event.key && $0.payment == payment }
-            if isKnown, !Self.isOfPayment(event) { return nil }
+            if !Self.isOfPayment(event) {
+                // Mostly the payment's own event came before. Until the end only another state shows that it did not.
+                let known = order.members.first { $0.key == event.key }?.payment
+                let knownState = known?.state ?? .awaitingCustomer
+                if known == payment || !event.final && knownState == payment.state { return nil }
+            }
             let noted = order.note(event.key, seq: event.seq, payment, at: event.polledAt)
             guard let subjects = noted else { return nil }
             let events = order.events(subjects, since: before, because: event)

@@ -101,6 +101,9 @@ package final class MemoryStore: WatchStore, Outbox {
             else { return commit }
             let state: WatchState
             switch commit.verdict {
+            case .close(.dead): return commit
+            case _ where commit.change.hasCharged && commit.verdict != .close(.expired):
+                return commit
             case _ where lease.isOutdated && !commit.change.hasCharged: state = item.record.state
             case .close(.expired) where item.record.deadline > now: state = commit.change.state
             // The next poll records the observed status.

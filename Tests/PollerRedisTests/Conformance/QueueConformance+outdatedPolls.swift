@@ -146,6 +146,28 @@ extension QueueConformance {
             try bench.equal(again.item.seq, 1, "events")
             try bench.equal(again.item.order, order, "the order in the next lease")
         },
+        ConformanceCase("a quarantine, and a charge that ends a watch, close it despite a join") {
+            bench in
+            for (name, reason) in [("1", ClosedReason.dead), ("2", .reached)] {
+                let key = bench.key(name)
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: .whole)])
+                let lease = try await bench.take(key)
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, order: order)])
+                let event = Event(
+                    lease.item,
+                    status: .chargeable,
+                    closed: reason,
+                    polledAt: lease.claimedAt
+                )
+                var change = WatchChange(state: lease.item.state, event: event)
+                change.hasCharged = reason == .reached
+                let commit = Commit(ref: lease.ref, verdict: .close(reason), change: change)
+                try bench.equal(try await bench.watches.commit([commit]), [.done], "the commit")
+                let snapshot = try await bench.snapshot(key)
+                try bench.equal(snapshot.closed, reason, "closed")
+                try bench.equal(snapshot.watch.seq, 1, "events")
+            }
+        },
         ConformanceCase("a request that adds nothing leaves the poll in flight valid") { bench in
             let intent = WatchKey("pi_1", of: AccountID(unchecked: "acct_a"), kind: .paymentIntent)
             let source = bench.key("1")

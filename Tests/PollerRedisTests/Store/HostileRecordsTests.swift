@@ -190,9 +190,10 @@ struct HostileRecordsTests {
             #expect(try await store.commit([commit]) == [.done])
             let keys = store.redis.keys
             let misplaced = keys.item(key.id.description, 1 - partition)
+            let copied = [keys.item("\(key.id)", partition), misplaced]
             for command in [
                 RedisCommand("DEL", [.string(keys.log("\(key.id)", partition))]),
-                RedisCommand("COPY", [.string(keys.item("\(key.id)", partition)), .string(misplaced)]),
+                RedisCommand("COPY", copied.map { .string($0) }),
             ] { _ = try await client.send(command) }
             for repairing in [true, false] {
                 var (faults, lasting): ([String], [String]) = ([], [])
@@ -211,7 +212,7 @@ struct HostileRecordsTests {
     }
 
     @Test(
-        "a watch whose lease is lost or damaged is polled again",
+        "a watch with a lost or damaged lease is polled again",
         arguments: [nil, "", "x 1"] as [String?]
     )
     func lostLease(_ damage: String?) async throws {

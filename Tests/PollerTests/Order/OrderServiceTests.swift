@@ -25,8 +25,7 @@ struct OrderServiceTests {
         seq: Int = 1,
         order: OrderID? = OrderID(unchecked: "A77"),
         payment: PaymentState = .paid,
-        after span: Duration = .zero,
-        final: Bool = false
+        after span: Duration = .zero
     ) -> Event {
         let watch = Watch(
             member(name),
@@ -38,7 +37,6 @@ struct OrderServiceTests {
         return Event(
             watch,
             of: subject,
-            final: final,
             payment: Payment(
                 state: payment,
                 amount: 1099,
@@ -50,11 +48,8 @@ struct OrderServiceTests {
         )
     }
 
-    @Test("the service records payment events of orders, and no others")
+    @Test("the service records the payments of orders, and no others")
     func notes() async throws {
-        for subject in [EventSubject.status, .nextStep, .charge(.succeeded)] {
-            #expect(try await service.note(event("1", of: subject)).isEmpty)
-        }
         #expect(try await service.note(event("1", of: .payment(.paid), order: nil)).isEmpty)
         #expect(try await orderStore.order(key) == nil)
         let reported = try await service.note(event("1", of: .payment(.paid)))
@@ -80,15 +75,15 @@ struct OrderServiceTests {
         #expect(try await note(1, .authorised, .seconds(90)).isEmpty)
     }
 
-    @Test("a final event pays an order that the payment's own event does not name")
+    @Test("a later event tells an order of a payment if the payment's own event does not name it")
     func missed() async throws {
         #expect(try await service.note(event("1", of: .payment(.paid), order: nil)).isEmpty)
-        let last = event("1", of: .status, seq: 2, final: true)
+        let last = event("1", of: .status, seq: 2)
         #expect(try await service.note(last).map(\.type) == ["order.paid"])
         let known = try #require(try await orderStore.order(key))
         #expect(known.summary.payment.state == .paid)
-        // Once the payment is known, a final event writes nothing.
-        let again = event("1", of: .status, seq: 3, final: true)
+        // Once the payment is known, another event writes nothing.
+        let again = event("1", of: .status, seq: 3)
         #expect(try await service.note(again).isEmpty)
         #expect(try await orderStore.order(key) == known)
     }

@@ -97,7 +97,7 @@ struct OrderTests {
         #expect(order.take(member("2"), seq: 1) == (isFree ? .granted(2) : .refused(member("1"))))
     }
 
-    @Test("a watch that was purged and begins again charges with a right of its own")
+    @Test("a watch that was purged and begins again charges with a new right")
     func reborn() {
         func time(_ ms: Int64) -> Timestamp { Timestamp(ms: ms) }
         var order = Order(key: key)

@@ -81,14 +81,15 @@ for _, index in ipairs(valid) do
   local item, lane = items .. id, lane_of(name)
   local verdict, reason = commit.verdict or VERDICT.next, commit.reason or CLOSED.settled
   local isHinted, isClosing = is_hinted(mark), verdict == VERDICT.close
-  -- A charge that the poll has made is recorded all the same. Made again, it would have another idempotency key.
-  local isOutdated = byte(mark) == MARKBYTE.outdated and not commit.hasCharged
+  -- A charge that the poll has made is recorded all the same. Made again, it would have another idempotency key. An item
+  -- that has ended several workers is not given to another one.
+  local isOutdated = byte(mark) == MARKBYTE.outdated and not commit.hasCharged and reason ~= CLOSED.dead
   -- A request with a later deadline joined during the lease. The old deadline closes nothing; poll again.
   local isExtended = isClosing and reason == CLOSED.expired
     and (isHinted and bounded(call('HGET', item, ITEM.deadline), 0) > wall or extend_deadline_over_gap(item, gap))
   -- A request with a further goal than the one reached joined during the lease. The next poll reports the observed
   -- status.
-  local hasLaterGoal = isClosing and reason == CLOSED.reached and isHinted
+  local hasLaterGoal = isClosing and reason == CLOSED.reached and isHinted and not commit.hasCharged
     and call('HGET', item, OPTION.goal) ~= GOAL.leftPending
   -- Fields to write with the token and the state, each followed by its value; and, once read, the pending hint, the lane
   -- and the creation time of the item.

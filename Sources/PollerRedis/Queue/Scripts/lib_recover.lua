@@ -13,7 +13,7 @@ local function first_lease_end()
   return number(call('ZRANGE', key(KEY.leaseEnds), '0', '0', 'WITHSCORES')[2] or '')
 end
 
--- Returns what can be known of a lease whose text is lost or damaged, in the order of unpack_lease; nothing for an item
+-- Returns the known values of a lease with a lost or damaged text, in the order of unpack_lease; nothing for an item
 -- that is closed, gone, or in a schedule. The token of such a lease was one above that of its item.
 local function lost_lease(id, now)
   local w = call('HMGET', key(KEY.item, id), ITEM.source, ITEM.closed, ITEM.lane, ITEM.token)
@@ -35,7 +35,7 @@ local function recover(now)
   local leases = call('HMGET', key(KEY.leases), unpack(expired))
   for at, id in ipairs(expired) do
     local token, _, marks, schedule, due, lane = unpack_lease(leases[at] or '')
-    if not lane then token, _, marks, schedule, due, lane = lost_lease(id, now) end
+    if not READY[schedule] then token, _, marks, schedule, due, lane = lost_lease(id, now) end
     if lane then
       release_slots(lane, 1)
       -- A lease can outlive its item. Then only the slot is released.
