@@ -20,9 +20,9 @@ import Synchronization
 /// aside is skipped. While an unreadable page is set aside, the sweep of its account stops at it, and polls find the
 /// changes meanwhile.
 ///
-/// *An event whose owner is unknown*: while the upstream does not answer whose a charge is, the cursor waits for
-/// ``answerSpan`` at most and the other events are handled. Then the event is given up, because some charges can never
-/// be read.
+/// *An event of an unknown source*: while the upstream does not say to which source a charge belongs, the cursor waits
+/// for ``answerSpan`` at most and the other events are handled. Then the event is skipped, because some charges can
+/// never be read.
 ///
 /// *Interval*: computed at each check. The interval at the end of a sweep fits the account at that time, but a shop's
 /// first hundred payments may come within the twenty minutes that an empty account waits.

@@ -222,7 +222,7 @@ package enum HintResult: Hashable, Sendable {
     case noSuchNotice
     /// It announces a debit, and no credentials here may read it at the upstream.
     case unreadableNotice
-    /// It names only a charge, and the upstream did not answer whose it is; what the event names was hinted.
+    /// It names only a charge, and the upstream did not name its source. Whatever the event itself names was hinted.
     case unanswered(String)
 }
 

@@ -142,7 +142,7 @@ extension ProtobufWriter {
             pair.message(2) { any in
                 switch value {
                 case .text(let text): any.text(1, text)
-                case .number(let number): any.chosen(3, UInt64(bitPattern: Int64(number)))
+                case .number(let number): any.chosen(3, UInt64(bitPattern: Int64(clamping: number)))
                 }
             }
         }

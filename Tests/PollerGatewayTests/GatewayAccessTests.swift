@@ -136,7 +136,7 @@ struct GatewayAccessTests {
         }
     }
 
-    @Test("a client whose key cannot be checked in time is closed, and told to reconnect")
+    @Test("a client whose key cannot be checked in time is disconnected, and may reconnect")
     func slowCheck() async throws {
         let limits = GatewayLimits(authTimeout: .milliseconds(300))
         try await LiveBench.run(limits: limits, authenticator: SlowKeys()) { bench in

@@ -248,7 +248,8 @@ struct DeliveryRoutesTests {
             )
             let runner = ReplayRunner(replayer: replayer)
             let jobs = (0...4).map { number in
-                ReplayJob(endpoint: EndpointID(unchecked: "ep_\(number)"), choice: .dead, since: nil)
+                let endpoint = EndpointID(unchecked: "ep_\(number)")
+                return ReplayJob(endpoint: endpoint, choice: .dead, since: nil)
             }
             #expect(jobs[..<4].map(runner.reserve) == Array(repeating: .reserved, count: 4))
             #expect(runner.reserve(jobs[4]) == .tooMany && runner.reserve(jobs[3]) == .isRunning)

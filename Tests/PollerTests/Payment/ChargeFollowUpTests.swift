@@ -10,7 +10,7 @@ import Testing
 
 @Suite("ChargeFollowUp")
 struct ChargeFollowUpTests {
-    /// A charger whose objects named `part` lack money, and which finds no charge.
+    /// A charger that finds no charge; objects named `part` lack money.
     private struct StubCharger: Charger {
         private static let lacking = ChargeResult.incomplete(received: 500, wanted: 1000)
 
@@ -122,7 +122,7 @@ struct ChargeFollowUpTests {
             searches += 1
         }
         #expect(decision.verdict == .close(.settled) && searches == 6)
-        // Without an attempt of ours, the status is reported at once.
+        // If no charge was tried, the status is reported at once.
         let unordered = try await poll(watch(), .consumed, StubCharger())
         #expect(unordered.verdict == .close(.settled))
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import PollerPayments
 @testable import PollerWatches
 
-/// Tests events of charges whose owner cannot be read.
+/// Tests events of unreadable charges.
 extension EventSweepTests {
     /// An event list in which the owner of every charge is unknown, or cannot be read at all.
     private final class OwnerlessList: StubAccountEvents {
@@ -48,7 +48,7 @@ extension EventSweepTests {
     }
 
     @Test(
-        "a charge whose owner cannot be read holds back no other event, and the cursor not for long",
+        "an unreadable charge delays no other event, and the cursor for minutes at most",
         arguments: [nil, AccountEventsFailure.unavailable("HTTP 500")]
     )
     func ownerless(failure: AccountEventsFailure?) async throws {
