@@ -66,6 +66,41 @@ struct EventStreamTests {
         }
     }
 
+    @Test("the stream of a source whose ID implies no kind also returns 204 after `done`")
+    func doneWithKinds() async throws {
+        try await LiveBench.run { bench in
+            let path = "/v1/sources/pay-1/events"
+            try await LiveBench.record("pay-1", "open", kind: .http, bench.store)
+            let client = try await bench.stream(path)
+            try await client.streamed("ready")
+            try await LiveBench.record("pay-1", "paid", final: true, kind: .http, bench.store)
+            let done = try await client.streamed("done")
+            try await client.ended()
+            let last = try #require(done["id"]?.string)
+            let returning = ["--token", "key-all", "--last-id", last]
+            #expect(try await bench.stream(path, returning).status == 204)
+            // Events of other sources do not count.
+            for number in 0...CatchUp.batch {
+                let other = "pay-2\(number)"
+                try await LiveBench.record(other, "open", kind: .http, bench.store)
+            }
+            #expect(try await bench.stream(path, returning).status == 204)
+            // A new stream gets the end, even from a position after it.
+            let fresh = try await bench.stream(path + "?since=\(last)")
+            try await fresh.streamed("done")
+            // A client that has missed an event gets it, whatever kind it is of.
+            try await LiveBench.record("pay-1", "failed", final: true, kind: .source, bench.store)
+            let late = try await bench.stream(path, returning)
+            let lateDone = try await late.streamed("done")
+            #expect(late.delivered == ["pay-1:failed"])
+            let newest = try #require(lateDone["id"]?.string)
+            // An open watch of any kind keeps the stream open.
+            try await LiveBench.record("pay-1", "pending", kind: .source, bench.store)
+            let third = try await bench.stream(path, ["--token", "key-all", "--last-id", newest])
+            #expect(third.status == 200)
+        }
+    }
+
     @Test("a stream resumes after Last-Event-ID, `since` or a seq without loss or duplicates")
     func resumes() async throws {
         try await LiveBench.run { bench in

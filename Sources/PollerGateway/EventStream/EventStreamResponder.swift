@@ -227,7 +227,10 @@ struct EventStreamResponder: Sendable {
         _ request: EventStreamRequest,
         _ subscription: Subscription
     ) async -> Bool {
-        guard request.source != nil, let watch = subscription.watch else { return false }
+        guard request.source != nil else { return false }
+        guard let watch = subscription.watch else {
+            return await isDoneWithKinds(request, subscription)
+        }
         let (seq, digest): (Int, String?)
         switch subscription.from {
         case .seq(let after): (seq, digest) = (after, nil)
@@ -249,6 +252,33 @@ struct EventStreamResponder: Sendable {
         // Another event with this number was recorded after the store had lost the client's event.
         guard let digest, let newest = snapshot.newestDigest else { return true }
         return digest == newest
+    }
+
+    /// Whether a reconnecting client has received every event of a settled source that may have several kinds.
+    ///
+    /// Its cursor has no seq, so the entries after it are read. A cursor with a seq, or one in `since`, may be of
+    /// another stream. Then the client has not received `done` from this one.
+    private func isDoneWithKinds(
+        _ request: EventStreamRequest,
+        _ subscription: Subscription
+    ) async -> Bool {
+        guard let text = request.lastEventID, let source = subscription.sources?.first else {
+            return false
+        }
+        let cursor = gateway.cursor.decode(
+            text,
+            partitions: gateway.store.outbox.partitions,
+            for: subscription.principal
+        )
+        guard let cursor, cursor.mark == nil else { return false }
+        let catchUp = CatchUp(
+            subscription: subscription,
+            store: gateway.store,
+            cursors: gateway.cursor,
+            deliver: { _, _ in false }
+        )
+        // If the store cannot be read now, the stream handles it.
+        return (try? await catchUp.isDone(source, at: cursor.positions)) ?? false
     }
 
     private static var spentToken: Refusal {

@@ -32,29 +32,6 @@ extension CatchUp {
         }
     }
 
-    /// Reads the state of each watch of a source.
-    ///
-    /// An ID that does not imply its kind may have a watch of any kind. The accounts of the subscription limit what is
-    /// read here too.
-    private func snapshots(of source: SourceID) async throws(StoreError) -> [WatchSnapshot] {
-        guard let account = subscription.accounts.standard else { return [] }
-        let kinds = SourceKind(inferredFrom: source).map { [$0] } ?? SourceKind.allCases
-        let keys =
-            subscription.watch.map { [$0] }
-            ?? kinds.map { WatchKey(account: account, source: source, kind: $0) }
-        var found: [WatchSnapshot] = []
-        for key in keys {
-            guard let snapshot = try await store.snapshot(of: key) else { continue }
-            found.append(snapshot)
-        }
-        return found
-    }
-
-    /// Whether a source has watches, and all of them are closed.
-    private func isSettled(_ found: [WatchSnapshot]) -> Bool {
-        !found.isEmpty && found.allSatisfy { $0.closed != nil }
-    }
-
     /// Records the snapshots of a source.
     ///
     /// Events up to them are skipped, so the end of the source must be known from here.
@@ -203,7 +180,7 @@ extension CatchUp {
     ///
     /// A partition that was split off and has no entries begins at the
     /// start.
-    private func reachable(
+    func reachable(
         _ positions: [OutboxPosition],
         _ ends: OutboxEnds
     ) -> [OutboxPosition] {
@@ -213,7 +190,7 @@ extension CatchUp {
     }
 
     /// Returns the reason why these positions cannot be resumed, or `nil` if they can.
-    private func unreachable(
+    func unreachable(
         _ positions: [OutboxPosition],
         _ ends: OutboxEnds
     ) -> String? {
