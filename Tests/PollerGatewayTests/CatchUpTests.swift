@@ -15,6 +15,7 @@ struct CatchUpTests {
     private func subscription(
         to sources: [String],
         of account: String? = nil,
+        from: Subscription.Start = .cursor("nonsense"),
         for principal: Principal
     ) throws -> Subscription {
         try Subscription(
@@ -22,22 +23,24 @@ struct CatchUpTests {
             account: account,
             sources: sources,
             types: nil,
-            from: .cursor("nonsense"),
+            from: from,
             principal: principal,
             limits: .standard
         )
     }
 
-    /// Returns the messages of a subscription whose cursor is lost.
+    private let cursors = GatewayCursor(
+        roots: RootRing(fixed: LiveBench.cursorSecret),
+        span: .seconds(60)
+    )
+
+    /// Returns the messages of the beginning of a subscription.
     private func messages(of subscription: Subscription) async -> [LiveMessage] {
         let sent = SentMessages()
         var catchUp = CatchUp(
             subscription: subscription,
             store: GatewayStore(outbox: store, watches: store) { nil },
-            cursors: GatewayCursor(
-                roots: RootRing(fixed: LiveBench.cursorSecret),
-                span: .seconds(60)
-            ),
+            cursors: cursors,
             deliver: { messages, _ in
                 sent.messages.withLock { $0 += messages }
                 return true
@@ -105,6 +108,34 @@ struct CatchUpTests {
         #expect(await isSettled())
         try await LiveBench.record("pay-1", "pending", kind: .source, store)
         #expect(await !isSettled())
+    }
+
+    @Test("the last event of a source of two kinds comes before its end, which comes once")
+    func settledByEvents() async throws {
+        let all = Principal(name: "all", accounts: .all)
+        let start = LiveCursor(
+            positions: [OutboxPosition](repeating: .start, count: store.partitions)
+        )
+        let subscription = try subscription(
+            to: ["pay-1"],
+            of: "default",
+            from: .cursor(cursors.encode(start, for: all)),
+            for: all
+        )
+        func names() async -> [String] {
+            await messages(of: subscription).compactMap { message -> String? in
+                switch message {
+                case .event: "event"
+                case .settled: "settled"
+                default: nil
+                }
+            }
+        }
+        try await LiveBench.record("pay-1", "pending", kind: .source, store)
+        try await LiveBench.record("pay-1", "paid", final: true, kind: .http, store)
+        #expect(await names() == ["event", "event"])
+        try await LiveBench.record("pay-1", "failed", final: true, kind: .source, store)
+        #expect(await names() == ["event", "event", "event", "settled"])
     }
 
     @Test("a client secret covers one kind of its source")

@@ -215,6 +215,25 @@ struct LiveConnectionTests {
         }
     }
 
+    @Test("a source of two kinds is settled by the event that closes its last watch")
+    func settlesWithKinds() async throws {
+        try await withConnection(to: ["pay-1"]) { client in
+            try await LiveBench.record("pay-1", "pending", kind: .source, store)
+            try await LiveBench.record("pay-1", "paid", final: true, kind: .http, store)
+            try await eventually("the first end arrives") { try await client.has("paid") }
+            try await LiveBench.record("pay-1", "failed", final: true, kind: .source, store)
+            try await eventually("the last end arrives") { try await client.has("failed") }
+            try await eventually("`settled` arrives") {
+                try await client.operations.contains("settled")
+            }
+            let operations = try await client.operations
+            #expect(
+                operations.filter { ["event", "settled"].contains($0) }
+                    == ["event", "event", "event", "settled"]
+            )
+        }
+    }
+
     @Test("a client that takes no frame while an event waits is closed as overloaded")
     func stalls() async throws {
         let limits = GatewayLimits(queueMessagesMax: 2, stallTimeout: .milliseconds(200))
@@ -286,6 +305,15 @@ private struct Client: Sendable {
 
     func has(_ text: String) async throws -> Bool {
         try await perform { $0.texts.contains { $0.contains("\"\(text)\"") } }
+    }
+
+    /// The `op` of the messages received so far, in order.
+    var operations: [String] {
+        get async throws {
+            try await perform { transport in
+                transport.texts.compactMap { JSONLine($0)?["op"]?.string }
+            }
+        }
     }
 
     /// The sources of the events received so far, in order.

@@ -33,6 +33,29 @@ extension CatchUp {
         !found.isEmpty && found.allSatisfy { $0.closed != nil }
     }
 
+    /// Reports the sources in ``SentEvents/ending`` that are settled.
+    ///
+    /// Their watches are read before the ends of the outbox, so their last events are sent before the report.
+    ///
+    /// Returns `false` if the connection accepts no more messages.
+    mutating func settleEnding(
+        _ state: inout SubscriptionState
+    ) async throws(StoreError) -> Bool {
+        while !state.sent.ending.isEmpty {
+            for source in state.sent.ending {
+                let found = try await snapshots(of: source)
+                state.sent.note(source, isSettled: isSettled(found))
+            }
+            guard !state.sent.ending.isEmpty else { break }
+            let ends = try await store.ends.ends()
+            guard try await readBack(&state, upTo: ends) else { return false }
+            for source in state.sent.takeEnded() {
+                messages.append(.settled(source, cursor: cursor(state)))
+            }
+        }
+        return true
+    }
+
     /// Whether a client at these positions has every event of a source that is settled.
     ///
     /// The watches are read before the ends of the outbox, so the entries up to there have all their events.

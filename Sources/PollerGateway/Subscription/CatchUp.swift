@@ -53,10 +53,13 @@ struct CatchUp: Sendable {
             guard try await readBack(&reached, upTo: ends) else { return .stopped }
             if state == nil {
                 messages.append(.caughtUp(cursor: cursor(reached)))
-                for source in settled.subtracting(reached.sent.settled) {
+                // The end of a source in `ending` is decided below.
+                let others = reached.sent.settled.union(reached.sent.ending)
+                for source in settled.subtracting(others) {
                     messages.append(.settled(source, cursor: cursor(reached)))
                 }
             }
+            guard try await settleEnding(&reached) else { return .stopped }
             return await send(reached) ? .reached : .stopped
         } catch {
             return .failed(error)
@@ -64,7 +67,7 @@ struct CatchUp: Sendable {
     }
 
     /// Sends the events between the subscription's position and the end of the outbox while reading them.
-    private mutating func readBack(
+    mutating func readBack(
         _ state: inout SubscriptionState,
         upTo ends: OutboxEnds
     ) async throws(StoreError) -> Bool {

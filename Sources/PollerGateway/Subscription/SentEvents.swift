@@ -21,8 +21,12 @@ struct SentEvents: Sendable {
 
     /// The events covered by a snapshot or a log, by watch.
     private var prefixes: [ItemID: SentPrefix] = [:]
-    /// The sources reported as settled.
+    /// The sources reported as settled, or found to be settled.
     private(set) var settled: Set<SourceID> = []
+    /// The sources with a closed watch that are settled if their other watches are closed too.
+    ///
+    /// A catch-up reads those (``CatchUp``).
+    private(set) var ending: Set<SourceID> = []
 
     /// Returns the sent events of a watch, or `nil` if there are none.
     func prefix(of watch: ItemID) -> SentPrefix? { prefixes[watch] }
@@ -46,9 +50,20 @@ struct SentEvents: Sendable {
         return digest == event.digest ? .sent : .unsent
     }
 
+    /// Whether it is known here if an event was sent and if its source is settled.
+    ///
+    /// Otherwise the store must be read.
+    func isClear(_ event: PollerWatches.Event, _ subscription: Subscription) -> Bool {
+        switch sendState(of: event) {
+        case .sent: true
+        case .unclear: false
+        case .unsent: event.closed == nil || !subscription.mayBeOfSeveral(event)
+        }
+    }
+
     /// Records an event, and returns whether to send it and whether its source is now settled.
     ///
-    /// Both are `false` if it was sent before.
+    /// Both are `false` if it was sent before. A source that may have several watches is only noted in ``ending``.
     mutating func take(
         _ event: PollerWatches.Event,
         _ subscription: Subscription
@@ -61,8 +76,33 @@ struct SentEvents: Sendable {
             return (isIncluded, false)
         }
         guard isIncluded || subscription.sources != nil else { return (isIncluded, false) }
+        guard !subscription.mayBeOfSeveral(event) else {
+            ending.insert(event.key.source)
+            return (isIncluded, false)
+        }
         settled.insert(event.key.source)
         return (isIncluded, true)
+    }
+
+    /// Records whether all watches of a source in ``ending`` were found closed.
+    ///
+    /// With an open one it is not ending, because the last event of that watch will follow.
+    mutating func note(_ source: SourceID, isSettled: Bool) {
+        if isSettled {
+            settled.insert(source)
+        } else {
+            settled.remove(source)
+            ending.remove(source)
+        }
+    }
+
+    /// Returns the sources that have ended, each once.
+    ///
+    /// A source whose watch was opened again after ``note(_:isSettled:)`` stays in ``ending``.
+    mutating func takeEnded() -> Set<SourceID> {
+        let ended = ending.intersection(settled)
+        ending.subtract(ended)
+        return ended
     }
 
     /// Returns the position in the log of the one watch.

@@ -69,6 +69,15 @@ struct Subscription: Hashable, Sendable {
             && EventSubject.matches(event.type, principal.types)
     }
 
+    /// Whether an event may be of one of several watches of a named source, which is settled when all are closed.
+    ///
+    /// A subscription that names no source gets the end of each watch.
+    func mayBeOfSeveral(_ event: PollerWatches.Event) -> Bool {
+        guard watch == nil, sources != nil, accounts.names?.count == 1 else { return false }
+        return SourceKind.allCases.contains(event.key.kind)
+            && SourceKind(inferredFrom: event.key.source) == nil
+    }
+
     /// Validates a request to subscribe.
     static func parse(
         _ message: ClientMessage,

@@ -80,11 +80,11 @@ struct SubscriptionProgress: Sendable {
         }
     }
 
-    /// Whether it is known here if an event was sent.
+    /// Whether it is known here if an event was sent and if its source is settled.
     ///
     /// Otherwise the store must be read.
     func isClear(_ event: LiveEvent) -> Bool {
-        sent.sendState(of: event.event) != .unclear
+        sent.isClear(event.event, subscription)
     }
 
     /// Records an event and returns the messages about it.
