@@ -246,6 +246,73 @@ struct HostileRecordsTests {
         }
     }
 
+    @Test("a watch with a damaged key does not stop the results of others")
+    func damagedKey() async throws {
+        try await withRedis { client in
+            for kind in [KeyKind.log, .long] {
+                let what = Comment(rawValue: "the damaged key is \(kind)")
+                let harness = try await RedisHarness(client: client, partitions: 1)
+                let store = harness.store
+                let keys = ["src_1", "src_2", "src_3"].map { WatchKey($0, of: .main) }
+                let others: Set<WatchKey> = [keys[0], keys[2]]
+                let request = ClaimRequest(partition: 0, limit: 10)
+                _ = try await store.enqueue(keys.map { try NewWatch(key: $0) })
+                let damaged = RedisArgument.string(
+                    store.redis.keys.list(kind, "\(keys[1].id)", 0)
+                )
+                _ = try await client.send(RedisCommand("SET", [damaged, "x"]))
+                let leases = try await store.claim(request).leases
+                let expected = leases.map { lease in
+                    others.contains(lease.item.key) ? CommitResult.done : .leaseLost
+                }
+                #expect(try await store.commit(leases.map(reported)) == expected, what)
+                let entries = try await harness.outbox.entries(
+                    partition: 0,
+                    after: "0",
+                    limit: 10
+                )
+                #expect(Set(entries.map(\.event.key)) == others, what)
+                #expect(entries.count == 2, what)
+                // The others are due again, and the damaged one keeps its lease until that ends.
+                let next = try await store.claim(request).leases
+                #expect(Set(next.map(\.item.key)) == others, what)
+                #expect(next.allSatisfy { $0.item.seq == 1 }, what)
+                _ = try await client.send(RedisCommand("DEL", [damaged]))
+                try await harness.advance(by: .seconds(60))
+                let all = try await store.claim(request).leases
+                #expect(Set(all.map(\.item.key)) == Set(keys), what)
+                let again = all.filter { $0.item.key == keys[1] }
+                #expect(try await store.commit(again.map(reported)) == [.done], what)
+                #expect(try await harness.audit() == [], what)
+            }
+        }
+    }
+
+    @Test("a watch whose long values are damaged loses only the text of its error")
+    func damagedError() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, partitions: 1)
+            let store = harness.store
+            let key = WatchKey("src_1", of: .main)
+            let request = ClaimRequest(partition: 0, limit: 10)
+            _ = try await store.enqueue([try NewWatch(key: key)])
+            let lease = try #require(try await store.claim(request).leases.first)
+            let long = RedisArgument.string(store.redis.keys.list(.long, "\(key.id)", 0))
+            _ = try await client.send(RedisCommand("SET", [long, "x"]))
+            let change = WatchChange(state: lease.item.state, lastError: "503")
+            let commit = Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)
+            #expect(try await store.commit([commit]) == [.done])
+            #expect(try await store.claim(request).leases.map(\.item.key) == [key])
+        }
+    }
+
+    /// Returns the commit of a poll that has seen a change and is due again at once.
+    private func reported(_ lease: Lease<Watch>) -> Commit<WatchChange> {
+        let event = Event(lease.item, status: .chargeable, polledAt: lease.claimedAt)
+        let change = WatchChange(state: lease.item.state, event: event)
+        return Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)
+    }
+
     /// Damages one of three watches.
     ///
     /// The other two are listed, claimed, recovered, published and closed.

@@ -7,20 +7,21 @@
 --          order: the JSON, and the same packed (PackedEvent.swift) or '' to store the JSON. Lua hashes every byte of a
 --          string, so within the list it would hash them twice
 -- RETURNS  claim.lua's reply with the results: for each commit 1 (recorded, now or before) or 0 (LEASELOST: nothing
---          written)
+--          written; or a key of the item is damaged, and its lease ends by itself)
 -- USES     lib_texts, lib_created_index, lib_reopen, lib_results, lib_search_index, lib_recover, lib_claim
 -- ERRORS   BADSEQ: events do not follow the last one; nothing of the batch is written
 -- COST     one HSET for an unchanged item, two commands for a closed one, six for a change with its event and one more
 --          for a new search entry; everything else once per batch, per lane or per leaf of the index by creation
 --
--- All commits are checked before the first write, so an error leaves no partial result. Token and owner at the start of
--- the lease authorize a commit: an owner whose lease has expired or was taken over changes nothing (0). A commit
--- repeated after a lost reply finds no lease, and its own token in the item: committed before (1). This script appends
--- the events to the outbox and the item's log and publishes them, together with the state they report. Of an item's
--- writes, the stream comes first, because it can fail. Marks set during the lease override the verdict: a hinted item
--- is due now, regardless of the result. An outdated one is too, and its result is dropped: the poll did not know an
--- order, a charge or an act that a request has added since. An item closed by a poll that may have missed the change of
--- a hint is reopened for it at once, as in hint.lua.
+-- All commits are checked before the first write, so an error leaves no partial result. A damaged log of one item, or
+-- another damaged key next to its record, does not stop the others. Token and owner at the start of the lease authorize
+-- a commit: an owner whose lease has expired or was taken over changes nothing (0). A commit repeated after a lost
+-- reply finds no lease, and its own token in the item: committed before (1). This script appends the events to the
+-- outbox and the item's log and publishes them, together with the state they report. Of an item's writes, those that
+-- can fail come first. Marks set during the lease override the verdict: a hinted item is due now, regardless of the
+-- result. An outdated one is too, and its result is dropped: the poll did not know an order, a charge or an act that a
+-- request has added since. An item closed by a poll that may have missed the change of a hint is reopened for it at
+-- once, as in hint.lua.
 
 -- The multiple, ms, to which due times are rounded up on request. Items that become due together are started by one
 -- wake-up of their worker, which costs as much as several polls.
@@ -75,7 +76,8 @@ end
 
 local has_events, finished, released_slots, closed, dead, closed_entries = false, {}, {}, {}, {}, {}
 local due_items = { [KEY.urgent] = {}, [KEY.normal] = {} }
-for _, index in ipairs(valid) do
+-- Writes the result of a valid commit. Once the item is written, nothing here can fail.
+local function write_result(index)
   local commit, name, mark = commits[index], lane_names[index], marks[index]
   local id, token, state = commit.id, commit.token, commit.state
   local item, lane = items .. id, lane_of(name)
@@ -99,6 +101,7 @@ for _, index in ipairs(valid) do
   else
     local w = stored[index]
     if w or commit.payment then values = {} end
+    if w and commit.entries then index_item(id, w[5], w[6], w[7], commit.entries, values) end
     if commit.events then
       local first = events_at[index]
       add(values, ITEM.seq, record_events(id, name, w[2], commit.seq, commit.channel, ARGV, first,
@@ -112,7 +115,6 @@ for _, index in ipairs(valid) do
       hint, item_lane, began = w[3], w[8], w[9]
       -- The first secret is kept.
       if commit.secret and not w[4] then add(values, ITEM.secret, commit.secret) end
-      if commit.entries then index_item(id, w[5], w[6], w[7], commit.entries, values) end
     end
     if not w and (verdict ~= VERDICT.next or commit.seesMoney) then
       local read = call('HMGET', item, ITEM.pendingHint, ITEM.lane, ITEM.began)
@@ -163,20 +165,27 @@ for _, index in ipairs(valid) do
       dead[#dead + 1] = id
     end
   end
-  -- The mark says that an error is stored among the long values, so a success without one needs no read.
+  -- The mark says that an error is stored among the long values, so a success without one needs no read. If the key of
+  -- the long values is damaged, only the error is lost.
   local error = commit.error
   if error == KEEP.error then
     -- A dead letter keeps its reason, regardless of later results.
   elseif error then
-    call('HSET', key(KEY.long, id), LONG.error, error)
-    call('HSET', item, ITEM.hasError, 1)
+    if number(redis.pcall('HSET', key(KEY.long, id), LONG.error, error)) then call('HSET', item, ITEM.hasError, 1) end
   elseif byte(mark, 2) == MARKBYTE.hasError then
-    call('HDEL', key(KEY.long, id), LONG.error)
+    redis.pcall('HDEL', key(KEY.long, id), LONG.error)
     call('HDEL', item, ITEM.hasError)
   end
   if byte(mark, 3) == MARKBYTE.crashed then call('HDEL', item, ITEM.crashes) end
   released_slots[name] = (released_slots[name] or 0) + 1
   finished[#finished + 1] = id
+end
+for _, index in ipairs(valid) do
+  if not pcall(write_result, index) then
+    for other, id in ipairs(ids) do
+      if id == ids[index] then results[other] = 0 end
+    end
+  end
 end
 
 if #finished > 0 then

@@ -2,25 +2,31 @@
 
 -- Records events of an item, from `events[first]` to `events[last]` two values each: the JSON, and the same packed
 -- (PackedEvent.swift) or '' to store the JSON. The first has number `seq`. The item's log gets the events, the outbox
--- their numbers in that log, and a channel ('' for none) the JSON. The stream comes first: it can fail. Callers do not
--- know the item's metadata, so the script adds them to each event; `short` is their short form, if any. The packed
--- event gets the short form.
+-- their numbers in that log, and a channel ('' for none) the JSON. The log comes first: of one item, it may be damaged.
+-- If the outbox rejects an entry, the log is restored. Callers do not know the item's metadata, so the script adds them
+-- to each event; `short` is their short form, if any. The packed event gets the short form.
 --
 -- Returns the number of the last event, which the caller stores with the item.
 local function record_events(id, lane, short, seq, channel, events, first, last)
   local metadata = metadata_of(id, short)
   local log, whole, stored = key(KEY.log, id), {}, {}
-  local newest
   for at = first, last, 2 do
     local json, packed = events[at], events[at + 1]
     if metadata then json = sub(json, 1, -2) .. ',"metadata":' .. metadata .. '}' end
     if packed == '' then packed = json elseif metadata then packed = packed .. (short or metadata) end
-    newest = text(seq + #whole)
     whole[#whole + 1], stored[#stored + 1] = json, packed
-    call('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.lane, lane, ENTRY.seq, newest)
+  end
+  local length, newest = call('RPUSH', log, unpack(stored)), nil
+  for at = 0, #stored - 1 do
+    newest = text(seq + at)
+    local entry = redis.pcall('XADD', key(KEY.outbox), '*', ENTRY.item, id, ENTRY.lane, lane, ENTRY.seq, newest)
+    if type(entry) == 'table' then
+      call('LTRIM', log, '0', text(-1 - #stored))
+      error(entry)
+    end
   end
   -- Few logs are long enough to be cut.
-  if call('RPUSH', log, unpack(stored)) > 100 then call('LTRIM', log, '-100', '-1') end
+  if length > 100 then call('LTRIM', log, '-100', '-1') end
   if channel ~= '' then
     for _, json in ipairs(whole) do call('PUBLISH', channel, json) end
   end

@@ -68,7 +68,7 @@ local function reopen(id, reason, wall)
   else
     call('HDEL', item, ITEM.endedAs)
   end
-  call('HDEL', key(KEY.long, id), LONG.error)
+  redis.pcall('HDEL', key(KEY.long, id), LONG.error)
   remove_created_entries(id, w[5], w[1])
   add_created(KEY.openCreated, created_entry(id, w[5], wall))
 end
