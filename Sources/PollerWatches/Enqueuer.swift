@@ -48,7 +48,7 @@ package struct Enqueuer: Sendable {
 
     /// Adds watches to their orders before the first event of their payments.
     ///
-    /// A watch that was joined is added with its current payment.
+    /// A watch that was joined is added with its current payment, and the order reports that.
     private func join(
         _ new: [NewWatch],
         _ results: [EnqueueResult]
@@ -64,7 +64,15 @@ package struct Enqueuer: Sendable {
             let payment = isJoined ? result.payment : nil
             let member = Order.Member(key: watch.key, seq: result.seq, payment: payment ?? first)
             let key = OrderKey(account: watch.key.account, order: name)
-            try await orders.join(key, member, isMostlyNew: !isJoined)
+            var cause: Event?
+            if payment != nil { cause = try await lastEvent(of: result) }
+            try await orders.join(key, member, because: cause, isMostlyNew: !isJoined)
         }
+    }
+
+    /// Returns the last event of an accepted watch.
+    private func lastEvent(of result: EnqueueResult) async throws(StoreError) -> Event? {
+        if let snapshot = result.snapshot { return snapshot.lastEvent }
+        return try await watches.snapshot(of: result.key)?.lastEvent
     }
 }

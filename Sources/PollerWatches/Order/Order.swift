@@ -151,11 +151,15 @@ package struct Order: Hashable, Sendable {
         return changes(since: before)
     }
 
-    /// Adds a new member; false when it was known already.
-    package mutating func join(_ member: Member) -> Bool {
-        guard !members.contains(where: { $0.key == member.key }), add(member) else { return false }
+    /// Adds a new member.
+    ///
+    /// - Returns: the changes of the order to report, possibly none; `nil` when it was known already, or when there is
+    ///   no more room.
+    package mutating func join(_ member: Member) -> [EventSubject]? {
+        let before = summary
+        guard !members.contains(where: { $0.key == member.key }), add(member) else { return nil }
         version += 1
-        return true
+        return changes(since: before)
     }
 
     /// The result of requesting the right to charge.

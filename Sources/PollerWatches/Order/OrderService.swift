@@ -64,7 +64,8 @@ package struct OrderQuery: Hashable, Sendable {
 /// Updates orders from the events of their members.
 ///
 /// ```
-/// enqueue with an order        ─▶ join: the order is known, with an attempt that awaits its customer
+/// enqueue with an order        ─▶ join: the order is known, with an attempt that awaits its customer, or the payment
+///                                 of a watch that is open already
 /// payment.* in the outbox      ─▶ note: the order's state changes, order.* is recorded
 /// another event of a member    ─▶ the same, if the order missed its payment
 /// a member is about to charge  ─▶ take: one of them may
@@ -130,15 +131,20 @@ package struct OrderService: Sendable {
 
     /// Adds a payment to an order before its first event.
     ///
-    /// With `isMostlyNew` the first call writes, as for an order that does not exist yet; otherwise it reads.
+    /// With `isMostlyNew` the first call writes, as for an order that does not exist yet; otherwise it reads. `cause` is
+    /// the last event of a watch with a known payment. Its events so far do not name the order, so the changes of the
+    /// order are recorded here.
     func join(
         _ key: OrderKey,
         _ member: Order.Member,
+        because cause: Event?,
         isMostlyNew: Bool
     ) async throws(StoreError) {
         let _: Bool? = try await changing(key, isMostlyNew: isMostlyNew) { order in
-            guard order.join(member) else { return nil }
-            return ([], true)
+            let before = order
+            guard let subjects = order.join(member) else { return nil }
+            guard let cause, !subjects.isEmpty else { return ([], true) }
+            return (order.events(subjects, since: before, because: cause), true)
         }
     }
 

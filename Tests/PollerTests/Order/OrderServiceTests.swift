@@ -123,6 +123,27 @@ struct OrderServiceTests {
         #expect(try await orderStore.order(key)?.members.map(\.key) == [member("1"), member("2")])
     }
 
+    @Test("a paid watch that joins an order pays it at once, and the order reports that once")
+    func joinsPaid() async throws {
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
+        let enqueuer = Enqueuer(watches: rig.store, deliveries: deliveries, orders: service)
+        _ = try await enqueuer.enqueue([try NewWatch(key: member("1"))])
+        try await commitPaid(.next(after: .seconds(60)), order: nil)
+        for isReading in [false, true] {
+            let watch = try NewWatch(key: member("1"), order: key.order)
+            _ = try await enqueuer.enqueue([watch], reading: isReading)
+            #expect(orderStore.events.map(\.type) == ["order.paid"])
+        }
+        let known = try #require(try await orderStore.order(key))
+        #expect(known.summary.payment.state == .paid && known.seq == 1)
+        #expect(orderStore.events.first?.isLive == true)
+        // Another attempt that is paid already is a duplicate.
+        _ = try await enqueuer.enqueue([try NewWatch(key: member("2"))])
+        try await commitPaid(.next(after: .seconds(60)), by: "2", order: nil)
+        _ = try await enqueuer.enqueue([try NewWatch(key: member("2"), order: key.order)])
+        #expect(orderStore.events.map(\.type) == ["order.paid", "order.paid", "order.paid_twice"])
+    }
+
     @Test("the outbox reader records each payment once, and acknowledges the resulting event")
     func outbox() async throws {
         let deliveries = MemoryDeliveryQueue(time: ClockTime(rig.clock))
@@ -183,15 +204,19 @@ struct OrderServiceTests {
         #expect(try await orderStore.order(key)?.summary.payment.state == .paid)
     }
 
-    /// Commits a paid payment for the first watch.
-    private func commitPaid(_ verdict: Verdict = .close(.settled)) async throws {
+    /// Commits a paid payment for a watch that is due, by default the first one.
+    private func commitPaid(
+        _ verdict: Verdict = .close(.settled),
+        by name: String = "1",
+        order: OrderID? = OrderID(unchecked: "A77")
+    ) async throws {
         let claim = try await rig.store.claim(
-            ClaimRequest(partition: rig.store.partition(of: member("1").lane), limit: 1)
+            ClaimRequest(partition: rig.store.partition(of: member(name).lane), limit: 10)
         )
-        let lease = try #require(claim.leases.first)
+        let lease = try #require(claim.leases.first { $0.item.key == member(name) })
         let change = WatchChange(
             state: lease.item.state,
-            event: event("1", of: .payment(.paid), seq: lease.item.seq + 1)
+            event: event(name, of: .payment(.paid), seq: lease.item.seq + 1, order: order)
         )
         let commit = Commit(ref: lease.ref, verdict: verdict, change: change)
         #expect(try await rig.store.commit([commit]) == [.done])
