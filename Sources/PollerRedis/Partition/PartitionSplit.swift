@@ -133,17 +133,27 @@ struct PartitionSplit: Sendable {
     /// - Returns: a checksum for each, to detect later changes of an item.
     @discardableResult
     func copy(_ part: Part) async throws(StoreError) -> [String] {
+        var sums: [String] = []
+        while sums.count < part.names.count {
+            sums += try await copy(part, after: sums.count)
+        }
+        return sums
+    }
+
+    /// Copies those after the first `count`, as many as a reply may contain; returns a checksum for each of them.
+    private func copy(_ part: Part, after count: Int) async throws(StoreError) -> [String] {
+        let names = part.names.dropFirst(count)
         let found = try await partitions.array(
             .splitRead,
             partition: partition,
-            [part.argument] + part.names.map { .string($0) }
+            [part.argument] + names.map { .string($0) }
         )
-        guard found.count == part.names.count else {
-            throw .corrupt("split_read.lua answered \(found.count) of \(part.names.count)")
+        guard !found.isEmpty, found.count <= names.count else {
+            throw .corrupt("split_read.lua answered \(found.count) of \(names.count)")
         }
         var sums: [String] = []
         var written: [Int: [RedisArgument]] = [:]
-        for (index, value) in found.enumerated() {
+        for (index, value) in zip(names.indices, found) {
             guard let parts = value.array, parts.count == 5, let keys = parts[2].array,
                 let lists = parts[3].array
             else {

@@ -117,6 +117,51 @@ struct RepartitionFailureTests {
         }
     }
 
+    @Test("logs that are too large for one reply are copied in several")
+    func largeLogs() async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client, former: 1)
+            let work = harness.work()
+            let layout = work.partitions.keys
+            let accounts = (0..<99).map { AccountID(unchecked: "acct_\($0)") }
+            let moving = accounts.first {
+                layout.map.finalPartition(of: WatchKey("src_0", of: $0).lane.description) != 0
+            }
+            let account = try #require(moving)
+            let keys = (0..<5).map { WatchKey("src_\($0)", of: account) }
+            _ = try await harness.store.enqueue(keys.map { try NewWatch(key: $0) })
+            // Random, because Redis compresses what it dumps.
+            var generator = SeededGenerator(seed: 1)
+            for key in keys {
+                var bytes: [UInt8] = []
+                for _ in 0..<75_000 {
+                    withUnsafeBytes(of: generator.next()) { bytes += $0 }
+                }
+                let log = RedisArgument.string(layout.log("\(key.id)", 0))
+                _ = try await client.send(RedisCommand("RPUSH", [log, .bytes(bytes)]))
+            }
+            try await work.begin()
+            let part = PartitionSplit.Part(
+                isItems: true,
+                names: keys.map(\.id.description),
+                lanes: keys.map(\.lane.description)
+            )
+            let reply = try await work.partitions.array(
+                .splitRead,
+                partition: 0,
+                ["items"] + part.names.map { .string($0) }
+            )
+            #expect((1..<keys.count).contains(reply.count))
+            let sums = try await work.copy(part)
+            #expect(try await work.sums(of: part) == sums)
+            let home = layout.map.finalPartition(of: part.lanes.first ?? "")
+            for name in part.names {
+                let log = RedisArgument.string(layout.log(name, home))
+                #expect(try await client.send(RedisCommand("LLEN", [log])).int == 1)
+            }
+        }
+    }
+
     @Test("a splitter that was replaced can neither copy items nor advance the split")
     func takenOver() async throws {
         try await withRedis { client in

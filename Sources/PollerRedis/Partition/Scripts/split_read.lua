@@ -4,10 +4,13 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     items or lanes; or sums, to check whether items have changed; then their names
 -- RETURNS  for each {lane or '', entries in the index or '', {kind of key, ms to live or 0, its value, …}, {list or
---          schedule, score, …}, sum}; if it is gone, the third and fourth are empty. For sums only the sum
+--          schedule, score, …}, sum}; if it is gone, the third and fourth are empty. For sums only the sum. Those after
+--          a megabyte of values are left out: the caller asks again
 -- USES     lib_created_index, lib_search_index
 -- COST     two reads per existing key, one per list, and a digest
-local isItems, isSums, reply = ARGV[1] ~= 'lanes', ARGV[1] == 'sums', {}
+-- The size of a reply, exceeded by at most one item. A log of a hundred large events is several MiB.
+local BYTES_MAX = 1048576
+local isItems, isSums, reply, bytes = ARGV[1] ~= 'lanes', ARGV[1] == 'sums', {}, 0
 local kinds = isItems and { KEY.item, KEY.long, KEY.log, KEY.attempts, KEY.notes } or { KEY.lane, KEY.replay }
 local lists = isItems and { KEY.closed, KEY.quarantine, KEY.orders }
   or { KEY.readyNormal, KEY.readyUrgent, KEY.occupiedLanes, KEY.knownLanes }
@@ -28,6 +31,7 @@ for at = 2, #ARGV do
         keys[#keys + 1] = kind
         keys[#keys + 1] = max(call('PTTL', key(kind, name)), 0)
         keys[#keys + 1] = value
+        bytes = bytes + #value
       end
     end
   end
@@ -45,5 +49,6 @@ for at = 2, #ARGV do
   end
   local sum = isItems and sub(redis.sha1hex(table.concat(parts, ' ')), 1, 15) or ''
   reply[#reply + 1] = isSums and sum or { w[1] or '', w[2] or '', keys, positions, sum }
+  if bytes > BYTES_MAX then break end
 end
 return reply
