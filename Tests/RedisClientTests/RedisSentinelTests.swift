@@ -1,4 +1,8 @@
+import Logging
+import NIOCore
+import NIOPosix
 import PollerTesting
+import Synchronization
 import Testing
 
 @testable import RedisClient
@@ -145,6 +149,86 @@ extension RedisTopologyTests {
                     log.all.contains { $0.contains("after the master's in the URL") }
                 }
             }
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct RedisSentinelQueryTests {
+    @Test("a query that began before an announcement does not answer for it")
+    func announced() async throws {
+        let sentinel = ScriptedSentinel()
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(QueryHandler(sentinel))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = server.localAddress?.port ?? 0
+        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+        let sentinels = RedisSentinels(
+            endpoints: [.tcp(host: "127.0.0.1", port: port)],
+            name: "m",
+            login: nil,
+            configuration: LiveRedis.patient,
+            eventLoop: eventLoop,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let url = try RedisURL("redis+sentinel://127.0.0.1:\(port)/m")
+        let connector = try RedisConnector(
+            url: url,
+            configuration: LiveRedis.patient,
+            onConnect: { _ in }
+        )
+        sentinels.start(connector)
+        let before = sentinels.locate(on: eventLoop)
+        try await eventually("the query is received") { sentinel.waiting == 1 }
+        let after = sentinels.locateAfresh()
+        sentinel.answer("old")
+        let old = try await before.get()
+        #expect(old.host == "old")
+        try await eventually("another query is received") { sentinel.waiting == 1 }
+        sentinel.answer("new")
+        let new = try await after.get()
+        #expect(new.host == "new")
+        sentinels.stop()
+        try await server.close()
+    }
+
+    /// The queries that a server has received, which the test answers.
+    private final class ScriptedSentinel: Sendable {
+        private let channels = Mutex<[any Channel]>([])
+
+        var waiting: Int { channels.withLock(\.count) }
+
+        func receive(from channel: any Channel) { channels.withLock { $0.append(channel) } }
+
+        /// Names the master to all that wait.
+        func answer(_ host: String) {
+            let reply = "*2\r\n$\(host.utf8.count)\r\n\(host)\r\n$4\r\n6379\r\n*0\r\n*0\r\n"
+            let answered = channels.withLock { channels in
+                defer { channels = [] }
+                return channels
+            }
+            for channel in answered {
+                channel.writeAndFlush(ByteBuffer(string: reply), promise: nil)
+            }
+        }
+    }
+
+    /// Passes queries for the master on, and ignores everything else.
+    private final class QueryHandler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let sentinel: ScriptedSentinel
+
+        init(_ sentinel: ScriptedSentinel) {
+            self.sentinel = sentinel
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let text = String(buffer: unwrapInboundIn(data))
+            if text.contains("get-master-addr-by-name") { sentinel.receive(from: context.channel) }
         }
     }
 }

@@ -94,12 +94,22 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
             }
             // One sentinel's message is verified with all of them. If none replies, the links
             // report it.
-            if let master = try? await locate(on: eventLoop).get() { moved(master) }
+            if let master = try? await locateAfresh().get() { moved(master) }
         }
     }
 
     func locate(on eventLoop: any EventLoop) -> EventLoopFuture<RedisEndpoint> {
         self.eventLoop.flatSubmit { self.query() }.hop(to: eventLoop)
+    }
+
+    /// Returns the master by a query that begins after this call.
+    ///
+    /// A query in progress may have been answered before the change that was just announced.
+    func locateAfresh() -> EventLoopFuture<RedisEndpoint> {
+        eventLoop.flatSubmit {
+            guard case .querying(_, let answer) = self.phase else { return self.query() }
+            return answer.map { _ in }.recover { _ in }.flatMap { self.query() }
+        }
     }
 
     /// Queries all sentinels, or joins a query in progress.
