@@ -18,8 +18,8 @@ package import PollerQueue
 /// charge on its own. A refunded duplicate is marked (`ChargeFacts.isDuplicate`) and never refunded again: if the
 /// bank lets the refund fail, an operator decides.
 ///
-/// *What is not refunded*: a cancelled or dead watch is not reopened, so its money stays; `order.paid_twice` has
-/// reported it.
+/// *What is not refunded*: a cancelled, dead or deleted watch is not reopened, so its money stays. `order.paid_twice`
+/// has reported it, and the notifier logs a warning.
 package struct DuplicateRefunds: Sendable {
     private let accounts: @Sendable () -> Set<AccountID>
     private let orders: OrderService
@@ -44,12 +44,18 @@ package struct DuplicateRefunds: Sendable {
     }
 
     /// Hints the duplicates of an order, when an event reports some.
-    package func note(_ event: Event) async throws(StoreError) {
-        guard concerns(event), let name = event.order else { return }
+    ///
+    /// - Returns: the duplicates whose watches cannot be reopened, so that nothing refunds them.
+    @discardableResult
+    package func note(_ event: Event) async throws(StoreError) -> [WatchKey] {
+        guard concerns(event), let name = event.order else { return [] }
         let key = OrderKey(account: event.key.account, order: name)
+        var unreachable: [WatchKey] = []
         for duplicate in try await orders.duplicates(of: key) {
-            _ = try await watches.hint(duplicate, of: .money)
+            let isHinted = try await watches.hint(duplicate, of: .money)
+            if !isHinted { unreachable.append(duplicate) }
         }
+        return unreachable
     }
 }
 

@@ -110,7 +110,16 @@ struct OrderUpdater<C: Clock>: Sendable where C.Duration == Duration, C.Instant:
 
     private func note(_ event: Event) async throws(StoreError) {
         try await orders?.note(event)
-        try await refunds?.note(event)
+        for duplicate in try await refunds?.note(event) ?? [] {
+            logger.warning(
+                "a duplicate payment is not refunded: its watch is cancelled, dead or deleted",
+                metadata: [
+                    "account": "\(duplicate.account)",
+                    "order": "\(event.order?.description ?? "")",
+                    "source": "\(duplicate.source)",
+                ]
+            )
+        }
     }
 }
 

@@ -125,6 +125,33 @@ struct DuplicateRefundsTests {
         #expect(try await note([.main], twice) == [false, true])
     }
 
+    @Test("a duplicate whose watch is cancelled or deleted is named, because nothing refunds it")
+    func unreachable() async throws {
+        let members = ["1", "2", "3"].map { Sample.key("src_\($0)", account: "default") }
+        // The third watch does not exist any more.
+        _ = try await rig.store.enqueue(
+            try members.prefix(2).map { try NewWatch(key: $0, order: key.order) }
+        )
+        let service = OrderService(FakeOrderStore())
+        var reported: [Event] = []
+        for (place, member) in members.enumerated() {
+            reported += try await service.note(
+                paid(member, at: VirtualTime.start + .seconds(place))
+            )
+        }
+        let twice = try #require(reported.last)
+        #expect(twice.type == "order.paid_twice")
+        let refunds = DuplicateRefunds(
+            accounts: { [.main] },
+            orders: service,
+            watches: rig.store
+        )
+        #expect(try await refunds.note(twice) == Array(members.suffix(1)))
+        let second = try #require(members.dropFirst().first)
+        #expect(try await rig.store.cancel(second))
+        #expect(try await refunds.note(twice) == Array(members.suffix(2)))
+    }
+
     @Test("a postponed refund changes nothing and is retried")
     func postponed() {
         var generator = SeededGenerator(seed: 7)
