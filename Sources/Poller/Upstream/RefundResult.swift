@@ -30,8 +30,12 @@ extension RefundResult {
 
 extension OrderID {
     /// Returns the idempotency key for the refund of one attempt to pay the order, which is always the same.
-    package func refundKey(of key: WatchKey) -> String {
-        let named = ["\(key.account)", "refund", description, key.kind.rawValue, "\(key.source)"]
+    ///
+    /// `charge` is the charge of a source: a source that can be charged again may pay the order several times. For any
+    /// other kind it is `nil`, because such an object is paid once.
+    package func refundKey(of key: WatchKey, charge: ChargeID?) -> String {
+        let attempt = ["\(key.account)", "refund", description, key.kind.rawValue, "\(key.source)"]
+        let named = attempt + (charge.map { ["\($0)"] } ?? [])
         return "poller-refund:\(Digest.base64url(of: named, bytes: 18))"
     }
 }

@@ -35,6 +35,7 @@ extension StripeCharger {
         }
         var form: [(String, String)] = []
         let sharing: RefundSharing
+        var refundedCharge: ChargeID?
         let isPlatform = client.configuration.account != nil
         switch (watch.key.kind, charge) {
         case (.paymentIntent, _):
@@ -45,6 +46,7 @@ extension StripeCharger {
             sharing = RefundSharing(of: object, isPlatform: isPlatform)
         case (_, let charge?):
             form.append(("charge", "\(charge)"))
+            refundedCharge = charge
             if object.member("object")?.string == "charge" {
                 // The poll has read the charge instead of its source.
                 sharing = RefundSharing(of: object, isPlatform: isPlatform)
@@ -58,6 +60,7 @@ extension StripeCharger {
             switch await find(watch, object: object, timeout: timeout / 2) {
             case .made(let found):
                 form.append(("charge", "\(found.id)"))
+                refundedCharge = found.id
                 let read = found.object.map { RefundSharing(of: $0, isPlatform: isPlatform) }
                 sharing = read ?? RefundSharing(watch.charge?.sharing)
             case .declined(let code, _): return .refused("its charge is not found: \(code)")
@@ -68,11 +71,12 @@ extension StripeCharger {
         form.append(("reason", "duplicate"))
         form.append(("metadata[\(Self.purpose)]", "\(order)"))
         form += sharing.form
+        let key = order.refundKey(of: watch.key, charge: refundedCharge) + sharing.keySuffix
         do throws(StripeError) {
             let response = try await client.post(
                 "/v1/refunds",
                 form: form,
-                idempotencyKey: order.refundKey(of: watch.key) + sharing.keySuffix,
+                idempotencyKey: key,
                 timeout: end - elapsed()
             )
             // A response may contain an error, so only a decoded refund proves that it exists.

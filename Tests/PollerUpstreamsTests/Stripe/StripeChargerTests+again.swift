@@ -50,11 +50,24 @@ extension StripeChargerTests {
             #expect(all.first?["amount"] == .integer(1099))
             #expect(all.first?["reason"] == .string("duplicate"))
             #expect(all.first?["metadata"] == .object(["poller_order": .string("A77")]))
-            // A key that was used for another charge leaves the outcome of that request unknown.
-            let other = try await refund(rig, charge: ChargeID(unchecked: "ch_no"))
-            guard case .postponed = other else {
-                Issue.record("\(other)")
-                return
+        }
+    }
+
+    @Test("both charges of a reusable source that has paid one order twice are refunded")
+    func refundedTwice() async throws {
+        try await UpstreamRig.run { rig in
+            let (card, _) = try await savedCard(rig)
+            let watch = watch(card, order: Self.order)
+            for number in 1...2 {
+                let order = try ChargeOrder(
+                    amount: 700,
+                    currency: "eur",
+                    metadata: ["try": "\(number)"]
+                )
+                let made = try #require(self.made(try await charge(rig, order, of: card)))
+                #expect(try await refund(rig, watch, charge: made.id) == .made)
+                #expect(try await refund(rig, watch, charge: made.id) == .made)
+                #expect(try await refunds(rig).count == number)
             }
         }
     }
