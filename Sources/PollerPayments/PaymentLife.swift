@@ -12,8 +12,10 @@ package import PollerIdentity
 /// | `unknown` | | 30 days | |
 /// | any other | | no longer | |
 ///
-/// A hold ends when its charge says (`capture_before`), else when its method says (``MethodTraits/hold``). Where
-/// neither does, no end is known: no one is warned, and nothing is captured or cancelled.
+/// A hold ends when its charge says (`capture_before`), else when its method says (``MethodTraits/hold``). Where the
+/// method has two durations, the money is captured before the shorter one ends (``MethodTraits/shortestHold``), and
+/// released before the longer one ends. Where neither says it, no end is known: no one is warned, and nothing is
+/// captured or cancelled.
 ///
 /// *Source*: the tables of ``MethodTraits`` and `SourceKind.life`; for a source what an operator has said
 /// of its method, ``PaymentFacts/sourceLife``.
@@ -38,10 +40,14 @@ package struct PaymentLife: Hashable, Sendable {
     /// The times of the warnings that the window to take the money is closing: after half of it, and when a tenth is
     /// left.
     package let warnings: [Timestamp]
-    /// The time at which held money is captured or released, if configured: when a tenth of the hold is left.
+    /// The time at which held money is captured, if configured: when a tenth of the hold is left.
     ///
     /// `nil` without a hold of an intent, or if the end of the hold is unknown.
-    package let actsAt: Timestamp?
+    package let capturesAt: Timestamp?
+    /// The time at which held money is released, if configured: when a tenth of the longest possible hold is left.
+    ///
+    /// A hold that ends earlier releases its money by itself. `nil` like ``capturesAt``.
+    package let releasesAt: Timestamp?
     /// The end of the time in which the payer of an intent can pay with a voucher or code, including the bank's time to
     /// report the payment; `nil` without one.
     package let payableUntil: Timestamp?
@@ -56,7 +62,8 @@ package struct PaymentLife: Hashable, Sendable {
         let isHeld =
             facts.holdsMoney && (payment.state == .authorised || payment.state == .partiallyPaid)
         expiresAt =
-            isHeld ? facts.holdEnd(payment) : Self.expiry(facts, payment.state, traits, now: now)
+            isHeld
+            ? facts.holdEnd(payment, \.hold) : Self.expiry(facts, payment.state, traits, now: now)
         payableUntil = isHeld ? nil : Self.payable(facts, payment)
         switch payment.state {
         case .partiallyPaid where isHeld, .authorised: endsAt = expiresAt ?? held + Self.most
@@ -85,13 +92,28 @@ package struct PaymentLife: Hashable, Sendable {
         }
         // The window of a source begins with the source, that of a hold with its charge.
         let opened = isHeld ? held : begun
-        if isHeld || payment.state == .authorised, let expiresAt, expiresAt > opened {
-            let window = expiresAt - opened
+        let closes = isHeld ? facts.holdEnd(payment, \.shortestHold) : expiresAt
+        if isHeld || payment.state == .authorised, let closes, closes > opened {
+            let window = closes - opened
             warnings = [opened + window / 2, opened + window * 9 / 10]
         } else {
             warnings = []
         }
-        actsAt = isHeld && facts.kind == .paymentIntent ? warnings.last : nil
+        capturesAt = isHeld && facts.kind == .paymentIntent ? warnings.last : nil
+        if let capturesAt, let expiresAt, expiresAt > opened {
+            releasesAt = max(capturesAt, opened + (expiresAt - opened) * 9 / 10)
+        } else {
+            releasesAt = capturesAt
+        }
+    }
+
+    /// Returns the time of an action on held money, if configured; `nil` for none.
+    package func time(of act: DeadlineAct) -> Timestamp? {
+        switch act {
+        case .capture: capturesAt
+        case .release: releasesAt
+        case .abandon: nil
+        }
     }
 
     private static func expiry(
@@ -133,11 +155,18 @@ extension PaymentFacts {
     }
 
     /// Returns the end of a hold; `nil` if neither the charge nor its method defines it.
-    fileprivate func holdEnd(_ payment: Payment) -> Timestamp? {
+    ///
+    /// `length` is the duration that counts if only the method is known.
+    fileprivate func holdEnd(
+        _ payment: Payment,
+        _ length: KeyPath<MethodTraits, Duration?>
+    ) -> Timestamp? {
         guard let charge else { return nil }
         if let end = charge.captureBefore { return end }
         let method = charge.method ?? payment.method
-        guard let created = charge.created, let life = method?.traits.hold else { return nil }
+        guard let created = charge.created, let traits = method?.traits,
+            let life = traits[keyPath: length]
+        else { return nil }
         return created + life
     }
 }

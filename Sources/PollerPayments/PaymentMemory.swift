@@ -190,8 +190,10 @@ package struct PaymentReading: Hashable, Sendable {
     package let hasStepChange: Bool
     /// The times of the warnings that the shop must take the money (``PaymentLife/warnings``).
     package let warnings: [Timestamp]
-    /// The time at which the money is captured or released, if configured (``PaymentLife/actsAt``).
-    package let actsAt: Timestamp?
+    /// The time at which held money is captured, if configured (``PaymentLife/capturesAt``).
+    package let capturesAt: Timestamp?
+    /// The time at which held money is released, if configured (``PaymentLife/releasesAt``).
+    package let releasesAt: Timestamp?
     /// The end of the time to pay with a voucher or code (``PaymentLife/payableUntil``).
     package let payableUntil: Timestamp?
     /// Whether it is a live payment; `nil` if the object does not say.
@@ -225,7 +227,8 @@ package struct PaymentReading: Hashable, Sendable {
         let now = facts.seenAt ?? facts.created
         let life = now.map { PaymentLife(facts, seen, now: $0) }
         warnings = life?.warnings ?? []
-        actsAt = life?.actsAt
+        capturesAt = life?.capturesAt
+        releasesAt = life?.releasesAt
         payableUntil = life?.payableUntil
         let warned = warnings.count(where: { $0 <= now ?? $0 })
         let wasReported = facts.isRefusedBefore && seen.state == .failed && facts.charge == nil

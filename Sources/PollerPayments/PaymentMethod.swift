@@ -49,7 +49,9 @@ package struct PaymentMethod: Hashable, Sendable, CustomStringConvertible {
 /// <https://support.stripe.com/questions/disputes-for-ach-payments>.
 ///
 /// The second table has the duration of uncaptured holds. Only card charges contain the end, as `capture_before`, which
-/// has priority. For a method that is not in the table the end is unknown, and no action depends on it.
+/// has priority. For a method that is not in the table the end is unknown, and no action depends on it. If a method has
+/// two durations and the charge names no end, warnings and captures follow the shorter one, everything else the longer
+/// one.
 ///
 /// | method | a hold lasts | source |
 /// |---|---|---|
@@ -64,6 +66,8 @@ package struct MethodTraits: Hashable, Sendable {
     package let reversibleFor: Duration?
     /// The duration of a hold whose charge does not contain it; `nil` if unknown.
     package let hold: Duration?
+    /// The shortest duration of such a hold, which depends on facts that the charge does not contain; `nil` if unknown.
+    package let shortestHold: Duration?
     /// The lifetime of its sources at the upstream.
     package let sourceLife: SourceLife
     /// Whether a consumed single-use source means that it was paid.
@@ -73,6 +77,7 @@ package struct MethodTraits: Hashable, Sendable {
         settles: Int = 0,
         reversibleFor: Int? = nil,
         holdDays: Int? = nil,
+        shortestHoldHours: Int? = nil,
         pendingHours: Int? = nil,
         chargeableHours: Int? = nil,
         isPaidOnceConsumed: Bool = false,
@@ -80,7 +85,9 @@ package struct MethodTraits: Hashable, Sendable {
     ) {
         self.settles = .seconds(settles * 86_400)
         self.reversibleFor = reversibleFor.map { .seconds($0 * 86_400) }
-        hold = holdDays.map { .seconds($0 * 86_400) }
+        let hold: Duration? = holdDays.map { .seconds($0 * 86_400) }
+        self.hold = hold
+        shortestHold = shortestHoldHours.map { Duration.seconds($0 * 3600) } ?? hold
         sourceLife = SourceLife(
             pending: pendingHours.map { .seconds($0 * 3600) },
             chargeable: chargeableHours.map { .seconds($0 * 3600) },
@@ -130,7 +137,7 @@ package struct MethodTraits: Hashable, Sendable {
                 isPaidOnceConsumed: true
             )
         ),
-        ("card", MethodTraits(reversibleFor: 150, holdDays: 7)),
+        ("card", MethodTraits(reversibleFor: 150, holdDays: 7, shortestHoldHours: 4 * 24 + 18)),
         ("card_present", MethodTraits(reversibleFor: 150, holdDays: 2)),
         (
             "interac_present kr_card link samsung_pay",

@@ -23,7 +23,7 @@ package struct DeadlineForecast: Sendable {
         var sentences: [String] = []
         if let act = acts.ofHold, watch.key.kind == .paymentIntent {
             if watch.state.status == .requiresCapture {
-                let plan = actsAt(snapshot).map { instant in
+                let plan = time(of: act, snapshot).map { instant in
                     "it is \(act.participle) at \(instant) unless that has already happened"
                 }
                 sentences.append(
@@ -44,7 +44,7 @@ package struct DeadlineForecast: Sendable {
         return sentences
     }
 
-    private func actsAt(_ snapshot: WatchSnapshot) -> Timestamp? {
+    private func time(of act: DeadlineAct, _ snapshot: WatchSnapshot) -> Timestamp? {
         let watch = snapshot.watch
         let lastObject = snapshot.lastEvent.flatMap { RawJSON(unchecked: $0.json).member("object") }
         guard let object = lastObject, let seenAt = watch.state.lastPolledAt,
@@ -56,6 +56,6 @@ package struct DeadlineForecast: Sendable {
                 seenAt: seenAt
             )
         else { return nil }
-        return PaymentLife(facts, Payment(facts), now: seenAt).actsAt
+        return PaymentLife(facts, Payment(facts), now: seenAt).time(of: act)
     }
 }

@@ -20,7 +20,7 @@ import PollerWatches
 // deadline, not early.
 //
 // *Never on a guess*: no action is taken on a hold if neither the charge nor its method defines its end
-// (`PaymentLife.actsAt`). Nor is a payment cancelled while its payer can still pay with a voucher
+// (`PaymentLife.capturesAt`). Nor is a payment cancelled while its payer can still pay with a voucher
 // (`PaymentLife.payableUntil`). The deadline of the watch does not change that.
 //
 // *Exactly once*: an action follows a poll that has just read the status as last reported. The action itself is not
@@ -38,7 +38,8 @@ extension PollContext {
         switch reading.payment.state {
         // A partly captured hold still holds the rest.
         case .authorised, .partiallyPaid:
-            guard seen.status == .requiresCapture, let instant = reading.actsAt, polledAt >= instant
+            guard seen.status == .requiresCapture, let instant = actsOnHold(reading),
+                polledAt >= instant
             else { return nil }
             return watch.acts.ofHold
         // A partly paid payment is not abandoned.
@@ -54,7 +55,7 @@ extension PollContext {
     /// Returns the limits of the waits after an answer; an action is due at its instant.
     func outlook(_ seen: Observation, _ reading: PaymentReading?) -> PollOutlook {
         var instants = reading?.warnings ?? []
-        if let reading, let instant = reading.actsAt, awaitsAct(seen.status) {
+        if let reading, let instant = actsOnHold(reading), awaitsAct(seen.status) {
             instants.append(instant)
         }
         return PollOutlook(watch, seen, warnings: instants)
@@ -62,8 +63,15 @@ extension PollContext {
 
     /// Whether the next poll must follow at once, because an action is due.
     func isActedOnNext(_ seen: Observation, _ reading: PaymentReading?) -> Bool {
-        guard awaitsAct(seen.status), let instant = reading?.actsAt else { return false }
+        guard awaitsAct(seen.status), let instant = reading.flatMap({ actsOnHold($0) }) else {
+            return false
+        }
         return polledAt >= instant
+    }
+
+    /// Returns the time of the configured action on a hold; `nil` if the end of the hold is unknown.
+    private func actsOnHold(_ reading: PaymentReading) -> Timestamp? {
+        watch.acts.ofHold == .release ? reading.releasesAt : reading.capturesAt
     }
 
     /// Whether a hold needs an action, so that the observation does not end the watch.

@@ -13,8 +13,13 @@ extension DeadlineActTests {
     func byMethod() {
         for authorisation in [DeadlineActs.Authorisation.capture, .cancel] {
             let acts = DeadlineActs(authorisation: authorisation)
-            let week = 7 * Self.day * 9 / 10
-            #expect(minutes(acts, "card", at: [0, 1, week - 1, week, week]) == [week])
+            // The hold of a card may end after 4 d 18 h. If it does not, it is not released early.
+            let (short, week) = (19 * Self.day / 4 * 9 / 10, 7 * Self.day * 9 / 10)
+            if authorisation == .capture {
+                #expect(minutes(acts, "card", at: [0, 1, short - 1, short, short]) == [short])
+            } else {
+                #expect(minutes(acts, "card", at: [0, short, short, week - 1, week]) == [week])
+            }
             // Klarna holds for four weeks, so nothing happens after six days.
             let month = 28 * Self.day * 9 / 10
             #expect(minutes(acts, "klarna", at: [0, week, week, month, month]) == [month])

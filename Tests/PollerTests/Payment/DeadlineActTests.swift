@@ -191,13 +191,14 @@ struct DeadlineActTests {
     @Test("a poll follows a warning at once, and another is due at the time of the action")
     func due() {
         var watch = watch(DeadlineActs(authorisation: .capture))
-        // The first warning, after half of the hold, was sent by then.
-        let half = 7 * Self.day / 2
+        // The first warning, after half of the shortest hold of a card, was sent by then.
+        let length = 19 * Self.day / 4
+        let half = length / 2
         for minute in half..<half + 30 {
             watch = look(watch, seen("requires_capture", "card"), minute: minute).next
         }
         // A poll shortly before the time of the action waits exactly until it.
-        let tenth = 7 * Self.day * 9 / 10
+        let tenth = length * 9 / 10
         let before = look(watch, seen("requires_capture", "card"), minute: tenth - 2)
         #expect(before.decision.verdict == .next(after: .seconds(120)))
         let told = look(watch, seen("requires_capture", "held"), minute: 9 * Self.day)

@@ -126,26 +126,32 @@ struct PaymentLifeTests {
                 facts.charge = charge
             }
             let acted = agreed + .seconds(7 * 86_400 * 9 / 10)
-            #expect(card.actsAt == acted && card.warnings.last == acted)
+            #expect(card.capturesAt == acted && card.warnings.last == acted)
             #expect(card.warnings.first == agreed + .seconds(7 * 86_400 / 2))
             // A charge that does not show its end has the length of its method.
-            for (method, length) in [("klarna", 28), ("afterpay_clearpay", 13), ("card", 7)] {
-                let span = Duration.seconds(length * 86_400)
+            for (method, length, shortest) in [
+                ("klarna", 28 * 24, 28 * 24), ("afterpay_clearpay", 13 * 24, 13 * 24),
+                // A Visa hold that the merchant initiates is shorter, and the charge does not show that.
+                ("card", 7 * 24, 4 * 24 + 18), ("card_present", 2 * 24, 2 * 24),
+            ] {
+                let span = Duration.seconds(length * 3600)
                 let other = held(by: method, since: agreed)
                 #expect(other.expiresAt == agreed + span, "\(method)")
-                #expect(other.actsAt == agreed + span * 9 / 10, "\(method)")
+                let acted = agreed + Duration.seconds(shortest * 3600) * 9 / 10
+                #expect(other.capturesAt == acted && other.warnings.last == acted, "\(method)")
+                #expect(other.releasesAt == agreed + span * 9 / 10, "\(method)")
                 #expect(other.warnings.count == 2 && other.changesUntil == agreed + span)
             }
             // Without a known end there is no action and no warning, and the payment is watched for long.
             for method in ["affirm", "newpay", nil] {
                 let other = held(by: method, since: agreed)
-                #expect(other.actsAt == nil && other.warnings.isEmpty)
+                #expect(other.capturesAt == nil && other.warnings.isEmpty)
                 #expect(other.changesUntil == agreed + .seconds(30 * 86_400))
             }
         }
         // The start of a hold is unknown for an intent without its charge.
         let blind = life(.paymentIntent, "requires_capture", "card")
-        #expect(blind.actsAt == nil && blind.expiresAt == nil)
+        #expect(blind.capturesAt == nil && blind.expiresAt == nil)
     }
 
     private func held(by method: String?, since agreed: Timestamp) -> PaymentLife {
