@@ -172,7 +172,7 @@ package enum ChargeProgress: Hashable, Sendable {
     /// Stripe received a request with an unknown result.
     ///
     /// The same key is used again. If the order has changed since, its key differs, and a source that can be charged
-    /// again is charged only if no charge of this run is found.
+    /// again is charged only if no charge of this run is found for a minute.
     case doubtful
     /// The charge, `ch_…`, exists, and the bank has not answered yet.
     case pending(ChargeID)

@@ -80,7 +80,9 @@ package enum ChargeResult: Hashable, Sendable {
     /// A receiver has not received enough; it is charged when the rest has arrived.
     case incomplete(received: Amount, wanted: Amount)
     /// Whether it was charged is unknown; the same key must be tried again.
-    case indeterminate(String)
+    ///
+    /// `attempt` identifies the key (`WatchState.chargeAttempt`); `nil` if it is unknown.
+    case indeterminate(String, attempt: String? = nil)
     /// Not charged; the attempt is repeated later, after `retryAfter` at least.
     case postponed(String, retryAfter: Duration?)
 }

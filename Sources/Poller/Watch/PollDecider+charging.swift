@@ -75,8 +75,9 @@ extension PollDecider {
             state.step += 1
             let error = "not charged yet: \(received) of \(wanted) have arrived"
             return again(context, outlook, state, error: error, &generator)
-        case .indeterminate(let reason):
+        case .indeterminate(let reason, let attempt):
             state.charge = .doubtful
+            if let attempt { state.chargeAttempt = attempt }
             state.failures += 1
             let wait = backoff(failures: state.failures, atLeast: nil, &generator)
             let error = "it is not known yet whether the charge was made: \(reason)"

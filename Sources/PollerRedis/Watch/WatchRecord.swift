@@ -167,7 +167,8 @@ enum WatchRecord: ItemRecord {
             malformed: malformed,
             streak: streak.flatMap { AnswerStreak(packed: $0) },
             lastPolledAt: lastPolledAt.value,
-            charge: charge.map(progress) ?? .none
+            charge: charge.map(progress) ?? .none,
+            chargeAttempt: charge.map { String($0.dropFirst()) } ?? ""
         )
     }
 
@@ -190,17 +191,17 @@ enum WatchRecord: ItemRecord {
     /// Returns the values that most watches do not have.
     private static func tail(_ state: WatchState) -> [String] {
         if let streak = state.streak {
-            return [charge(state.charge), state.detail, streak.packed]
+            return [charge(state), state.detail, streak.packed]
         }
-        if !state.detail.isEmpty { return [charge(state.charge), state.detail] }
-        return state.charge == .none ? [] : [charge(state.charge)]
+        if !state.detail.isEmpty { return [charge(state), state.detail] }
+        return state.charge == .none ? [] : [charge(state)]
     }
 
-    /// Returns a letter and the charge's id; empty before the first attempt to charge.
-    private static func charge(_ progress: ChargeProgress) -> String {
-        switch progress {
+    /// Returns a letter, and the charge's id or the doubtful attempt; empty before the first attempt to charge.
+    private static func charge(_ state: WatchState) -> String {
+        switch state.charge {
         case .none: ""
-        case .doubtful: "?"
+        case .doubtful: "?\(state.chargeAttempt)"
         case .pending(let id): "p\(id)"
         case .succeeded(let id): "s\(id)"
         case .failed: "f"

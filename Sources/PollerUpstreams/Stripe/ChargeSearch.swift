@@ -82,7 +82,7 @@ struct ChargeSearch {
     }
 }
 
-/// The positions of unfinished searches in this process.
+/// The positions of unfinished searches in this process, and the times of first searches.
 ///
 /// A class, because the polls of all watches share it. When the limit is reached, all positions are dropped. The only
 /// cost is that those searches start from the beginning.
@@ -119,6 +119,16 @@ final class ChargeSearchMarks: Sendable {
                 marks.removeAll(keepingCapacity: true)
             }
             marks[name] = Mark(cursor: cursor, began: marks[name]?.began ?? now)
+        }
+    }
+
+    /// Returns the time since the first call with this name, which is forgotten after an hour.
+    func age(of name: String, at now: Duration) -> Duration {
+        marks.withLock { marks in
+            if let mark = marks[name], now - mark.began < Self.span { return now - mark.began }
+            if marks.count >= Self.countMax { marks.removeAll(keepingCapacity: true) }
+            marks[name] = Mark(cursor: "", began: now)
+            return .zero
         }
     }
 

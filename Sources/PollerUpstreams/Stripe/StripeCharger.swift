@@ -24,7 +24,8 @@ import StripeAPI
 /// further charges, even by the shop. A reusable source stays chargeable. The order's idempotency key protects it for
 /// at least 24 h, as long as Stripe keeps keys. After that a search protects it: before the charge, the customer's
 /// charges are searched for one of the same order (``isOf(_:_:_:_:)``). If the search does not reach the end, the
-/// charge is postponed (``ChargeSearch``).
+/// charge is postponed (``ChargeSearch``). The list of charges may lag behind a charge by seconds. So while an attempt
+/// with another key is in doubt, the source is charged only after ``listLag``.
 /// *Source*: <https://docs.stripe.com/api/idempotent_requests>,
 /// <https://docs.stripe.com/sources/best-practices>; see <doc:0024-orders>.
 package struct StripeCharger: Charger {
@@ -44,6 +45,10 @@ package struct StripeCharger: Charger {
     static let mark = "poller_source"
     /// The metadata key for the order of a charge, if the watch has one.
     static let purpose = "poller_order"
+    /// The time in which a charge may be missing from the list of charges; a generous assumption.
+    private static let listLag = Duration.seconds(60)
+    /// The longest wait before the list is read again.
+    private static let listPause = Duration.seconds(10)
     /// The maximum number of metadata entries.
     ///
     /// *Source*: <https://docs.stripe.com/api/metadata>.
@@ -118,13 +123,24 @@ package struct StripeCharger: Charger {
             // instead.
             return await authenticate(watch, order, source.id, sum, by: right, until: end)
         }
+        let key = order.idempotencyKey(
+            of: watch.key,
+            amount: sum.amount,
+            currency: sum.currency,
+            by: right
+        )
+        let attempt = String(key.suffix(6))
         if source.usage != .singleUse {
             let search = Self.search(source, watch, order, sum)
             switch await search.run(client, until: elapsed() + timeout / 2, elapsed, marks) {
             // A charge that was refunded since counts as made, because its own object shows the refund.
             case .found(let charge): return Self.made(charge)
             case .unknown(let why): return Self.searchFailure(why)
-            case .nothing: break
+            case .nothing:
+                if let pause = waitForList(watch, attempt) {
+                    let reason = "the charge of an attempt with another key may not be listed yet"
+                    return .postponed(reason, retryAfter: pause)
+                }
             }
         }
         var params = ChargeParams(
@@ -146,26 +162,33 @@ package struct StripeCharger: Charger {
             let response = try await client.post(
                 "/v1/charges",
                 form: params.form,
-                idempotencyKey: order.idempotencyKey(
-                    of: watch.key,
-                    amount: sum.amount,
-                    currency: sum.currency,
-                    by: right
-                ),
+                idempotencyKey: key,
                 // A quarter of the time remains for the search that an error may require.
                 timeout: (end - elapsed()) * 3 / 4
             )
             let charge = try response.decode(StripeAPI.Charge.self)
             guard response.headers.idempotentReplayed else { return Self.made(charge) }
-            return await currentState(charge.id, client, until: end)
+            return await currentState(charge.id, client, until: end).naming(attempt)
         } catch {
             let search = Self.search(source, watch, order, sum)
             let answer = await result(of: error, client, search, by: right, until: end)
+                .naming(attempt)
             guard source.type == .card, case .declined(let code, let reason) = answer,
                 code == Self.unauthenticated || reason == Self.unauthenticated
             else { return answer }
             return await authenticate(watch, order, source.id, sum, by: right, until: end)
         }
+    }
+
+    /// Returns the wait before a source is charged although another attempt is in doubt; `nil` to charge it now.
+    ///
+    /// Each process counts ``listLag`` from its first search that has found nothing.
+    private func waitForList(_ watch: Watch, _ attempt: String) -> Duration? {
+        let earlier = watch.state.chargeAttempt
+        guard !earlier.isEmpty, earlier != attempt else { return nil }
+        let name = "replaced:\(watch.key.account):\(watch.key.source):\(earlier):\(attempt)"
+        let left = Self.listLag - marks.age(of: name, at: elapsed())
+        return left > .zero ? min(left, Self.listPause) : nil
     }
 
     package func find(_ watch: Watch, object: RawJSON, timeout: Duration) async -> ChargeResult {
@@ -293,6 +316,14 @@ package struct StripeCharger: Charger {
     private static func source(_ object: RawJSON) -> StripeAPI.Source? {
         // A response that was accepted as an observation may still not be a chargeable source.
         try? StripeJSON.decode(StripeAPI.Source.self, from: object.utf8)
+    }
+}
+
+extension ChargeResult {
+    /// Returns the result with the attempt, if it is in doubt.
+    fileprivate func naming(_ attempt: String) -> ChargeResult {
+        guard case .indeterminate(let reason, _) = self else { return self }
+        return .indeterminate(reason, attempt: attempt)
     }
 }
 

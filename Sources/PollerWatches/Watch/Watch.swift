@@ -227,7 +227,13 @@ package struct WatchState: Hashable, Sendable {
     /// The time of the last poll.
     package var lastPolledAt: Timestamp?
     /// The progress of the charge, if one is to be made.
-    package var charge: ChargeProgress
+    package var charge: ChargeProgress {
+        didSet {
+            if charge != .doubtful { chargeAttempt = "" }
+        }
+    }
+    /// The end of the idempotency key of the last doubtful attempt to charge; empty without one, or if it is unknown.
+    package var chargeAttempt: String
 
     /// Creates a state.
     ///
@@ -241,7 +247,8 @@ package struct WatchState: Hashable, Sendable {
         malformed: Int = 0,
         streak: AnswerStreak? = nil,
         lastPolledAt: Timestamp? = nil,
-        charge: ChargeProgress = .none
+        charge: ChargeProgress = .none,
+        chargeAttempt: String = ""
     ) {
         self.status = status
         self.detail = detail
@@ -252,6 +259,7 @@ package struct WatchState: Hashable, Sendable {
         self.streak = streak
         self.lastPolledAt = lastPolledAt
         self.charge = charge
+        self.chargeAttempt = charge == .doubtful ? chargeAttempt : ""
     }
 
     /// Records that the upstream's answer was readable.

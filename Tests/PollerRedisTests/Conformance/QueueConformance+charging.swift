@@ -67,12 +67,14 @@ extension QueueConformance {
                 let lease = try await bench.take(key)
                 var state = lease.item.state
                 state.charge = progress
+                if progress == .doubtful { state.chargeAttempt = "aB-_9z" }
                 state.detail = detail
                 let change = WatchChange(state: state)
                 let commit = Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)
                 _ = try await bench.watches.commit([commit])
                 let kept = try await bench.snapshot(key).watch
                 try bench.equal(kept.state.charge, progress, "the progress")
+                try bench.equal(kept.state.chargeAttempt, state.chargeAttempt, "the attempt")
                 try bench.equal(kept.state.detail, detail, "the detail")
                 try bench.equal(kept.charge, .whole, "the order")
             }

@@ -210,6 +210,8 @@ struct ChargeDecisionTests {
     func doubt() {
         let doubt = decide(watch("chargeable"), .indeterminate("500"))
         #expect(doubt.change.state.charge == .doubtful && doubt.change.event == nil)
+        let named = decide(watch("chargeable"), .indeterminate("500", attempt: "aB-_9z"))
+        #expect(named.change.state.chargeAttempt == "aB-_9z")
         let later = decide(watch("chargeable"), .postponed("429", retryAfter: .seconds(30)))
         #expect(later.change.state.charge == .none && later.change.event == nil)
         #expect(later.verdict == .next(after: max(.seconds(30), wait(later))))

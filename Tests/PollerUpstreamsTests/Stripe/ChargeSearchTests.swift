@@ -132,8 +132,59 @@ struct ChargeSearchTests {
         }
     }
 
-    /// A charger with a clock that stands still.
-    private func charger(_ server: StubServer) -> StripeCharger {
+    @Test("a source in doubt is charged with another key only after the list may have lagged")
+    func unlisted() async throws {
+        try await StubServer.run { server in
+            let empty = #"{"object":"list","data":[],"has_more":false}"#
+            server.answer(by: { head in
+                head.method == .POST
+                    ? StubServer.Answer(status: 500, body: #"{"error":{"type":"api_error"}}"#)
+                    : StubServer.Answer(body: empty)
+            })
+            let rounds = RoundCounter()
+            let charger = self.charger(server, elapsed: { rounds.now })
+            func charge(_ order: ChargeOrder, after attempt: String?) async -> ChargeResult {
+                await charger.charge(
+                    Self.watch(attempt == nil ? .none : .doubtful, attempt: attempt ?? ""),
+                    order,
+                    by: nil,
+                    object: Self.saved,
+                    timeout: .seconds(30)
+                )
+            }
+            func posts() -> Int { server.requests.count(where: { $0.method == .POST }) }
+            let before = try ChargeOrder(amount: 500, currency: "eur", metadata: ["v": "1"])
+            guard case .indeterminate(_, let attempt?) = await charge(before, after: nil) else {
+                Issue.record("the outcome is known")
+                return
+            }
+            // The same key is repeated at once.
+            _ = await charge(before, after: attempt)
+            #expect(posts() == 2)
+            let made = #"{"id":"ch_2","status":"succeeded","livemode":false,"currency":"eur","#
+            server.answer(by: { head in
+                let charge = made + #""amount":500,"source":{"id":"src_1"}}"#
+                return StubServer.Answer(body: head.method == .POST ? charge : empty)
+            })
+            let other = try ChargeOrder(amount: 500, currency: "eur", metadata: ["v": "2"])
+            for _ in 0..<60 {
+                guard case .postponed(_, let pause?) = await charge(other, after: attempt) else {
+                    Issue.record("it was charged although the first charge may exist")
+                    return
+                }
+                #expect(pause <= .seconds(10) && posts() == 2)
+                _ = rounds.next()
+            }
+            #expect(found(await charge(other, after: attempt))?.id.description == "ch_2")
+            #expect(posts() == 3)
+        }
+    }
+
+    /// A charger with a clock that stands still by default.
+    private func charger(
+        _ server: StubServer,
+        elapsed: @escaping @Sendable () -> Duration = { .zero }
+    ) -> StripeCharger {
         StripeCharger(
             accounts: StripeAccounts([
                 .main: StripeClientConfiguration(
@@ -141,7 +192,7 @@ struct ChargeSearchTests {
                     baseURL: "http://127.0.0.1:\(server.port)"
                 )
             ]),
-            elapsed: { .zero }
+            elapsed: elapsed
         )
     }
 
@@ -151,7 +202,10 @@ struct ChargeSearchTests {
             + #""usage":"reusable","customer":"cus_1","created":1}"#
     )
 
-    private static func watch(_ progress: ChargeProgress = .none) -> Watch {
+    private static func watch(
+        _ progress: ChargeProgress = .none,
+        attempt: String = ""
+    ) -> Watch {
         let start = Timestamp(ms: 1_795_000_000_000)
         return Watch(
             key: WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: .source),
@@ -160,7 +214,7 @@ struct ChargeSearchTests {
             deadline: start + .seconds(3600),
             run: 1,
             seq: 2,
-            state: WatchState(status: .chargeable, charge: progress)
+            state: WatchState(status: .chargeable, charge: progress, chargeAttempt: attempt)
         )
     }
 
@@ -187,6 +241,8 @@ struct ChargeSearchTests {
 /// A clock that advances by a second at each reading.
 private final class RoundCounter: Sendable {
     private let seconds = Atomic(0)
+
+    var now: Duration { .seconds(seconds.load(ordering: .relaxed)) }
 
     func next() -> Duration {
         .seconds(seconds.wrappingAdd(1, ordering: .relaxed).newValue)
