@@ -48,9 +48,11 @@ struct KeyMiddleware: RouterMiddleware {
             return try await next(request, context)
         case .key, nil: break
         }
-        context.caller = try caller(request)
+        (context.caller, context.presentedKey) = try identity(of: request)
         if context.caller != .local { try rates.admit(key: context.caller.name) }
-        context.recheck = { [self, head = request] () throws(Problem) in _ = try caller(head) }
+        context.recheck = { [self, head = request] () throws(Problem) in
+            _ = try identity(of: head)
+        }
         context.revocation = { [keys, name = context.caller.name] in keys.revocation(of: name) }
         if let route, let scope = route.access.scope {
             do throws(Problem) {
@@ -70,19 +72,23 @@ struct KeyMiddleware: RouterMiddleware {
         return response
     }
 
-    /// Returns the caller of the request.
-    private func caller(_ request: Request) throws(Problem) -> Caller {
+    /// Returns the caller of the request and the key that it presents.
+    ///
+    /// The key is in `Authorization`, or else in the cookie of the console. It is empty if there are no keys.
+    private func identity(
+        of request: Request
+    ) throws(Problem) -> (caller: Caller, presentedKey: String) {
         switch keys.isOpen {
         case true?:
             try checkLocal(request)
-            return .local
+            return (.local, "")
         case nil: throw Self.unreadable
         case false?: break
         }
         guard let header = request.headers[.authorization] else {
             if let key = sessions.key(of: request, at: keys.now()) {
                 switch keys.find(key) {
-                case .known(let caller): return caller
+                case .known(let caller): return (caller, key)
                 case .unreadable: throw Self.unreadable
                 case .unknown: break
                 }
@@ -98,7 +104,7 @@ struct KeyMiddleware: RouterMiddleware {
             scheme.lowercased() == "bearer"
         {
             switch keys.find(key) {
-            case .known(let caller): return caller
+            case .known(let caller): return (caller, String(key))
             case .unreadable: throw Self.unreadable
             case .unknown: break
             }

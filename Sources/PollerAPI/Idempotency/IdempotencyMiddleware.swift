@@ -56,7 +56,8 @@ struct IdempotencyMiddleware: RouterMiddleware {
             body: body,
             for: route,
             isTakenWhenFull: isTakenWhenFull,
-            by: context.caller
+            by: context.caller,
+            presenting: context.presentedKey
         )
         let owner = Self.owner()
         var (request, context) = (request, context)

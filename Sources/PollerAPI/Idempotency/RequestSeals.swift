@@ -58,18 +58,19 @@ package struct RequestSeals: Sendable {
     ///   - isTakenWhenFull: whether the name is claimed in a full store.
     ///   - caller: the caller. Its accounts are part of the identity: a key of the file that was bound to accounts
     ///     meanwhile must not get an earlier response.
+    ///   - presentedKey: the text of the caller's key, however the request sent it. The digest of the key would not do,
+    ///     because it is in the store.
     /// - Returns: values that are the same for each repeat.
     func named(
         _ request: Request,
         body: [UInt8],
         for route: RouteDescription,
         isTakenWhenFull: Bool,
-        by caller: Caller
+        by caller: Caller,
+        presenting presentedKey: String
     ) -> (request: NamedRequest, seal: RequestSeal) {
         // No part contains a NUL: headers and paths cannot.
-        let shown = request.headers[.authorization]?.split(separator: " ", maxSplits: 1).last
-        let whose = caller == .local ? "" : String(shown ?? "")
-        let parts = [whose, route.operation, request.headers[.idempotencyKey] ?? ""]
+        let parts = [presentedKey, route.operation, request.headers[.idempotencyKey] ?? ""]
         let accounts = caller.accounts.names?.joined(separator: ",") ?? "*"
         let fingerprintParts = [
             request.method.rawValue, request.uri.path, request.uri.query ?? "", accounts,

@@ -15,6 +15,10 @@ struct APIContext: RequestContext {
     let requestID: String
     /// The caller; a stranger on public routes.
     var caller = Caller.unauthenticated
+    /// The text of the caller's key, from `Authorization` or the cookie of the console.
+    ///
+    /// Empty if the request needs no key.
+    var presentedKey = ""
     /// Throws if the caller's key is no longer valid.
     ///
     /// Called again after time has passed.

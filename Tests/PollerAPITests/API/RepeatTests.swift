@@ -215,6 +215,37 @@ struct RepeatTests {
         }
     }
 
+    @Test("each session of the console has the idempotency keys of its API key")
+    func sessions() async throws {
+        try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
+            var created: [Answer] = []
+            for key in ["first", "second", "first"] {
+                let headers = Self.headers(nil, of: key)
+                let begun = try await api.request(.POST, "/v1/session", headers: headers)
+                let cookie = try #require(begun.headers.first(name: "Set-Cookie"))
+                var session = Self.headers("one")
+                session["Cookie"] = String(cookie.prefix { $0 != ";" })
+                session["Poller-Console"] = "1"
+                created.append(
+                    try await api.request(
+                        .POST,
+                        "/v1/keys",
+                        body: #"{"role":"viewer"}"#,
+                        headers: session
+                    )
+                )
+            }
+            #expect(created.map(\.status) == [201, 201, 201])
+            #expect(created.map(Self.isReplay) == [false, false, true])
+            #expect(created[0].text == created[2].text && created[0]["key"] != created[1]["key"])
+            // The key itself is the same client as its session.
+            let headers = Self.headers("one", of: "second")
+            let body = #"{"role":"viewer"}"#
+            let direct = try await api.request(.POST, "/v1/keys", body: body, headers: headers)
+            #expect(Self.isReplay(direct) && direct.text == created[1].text)
+        }
+    }
+
     @Test("a revoked key gets no earlier response")
     func access() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in

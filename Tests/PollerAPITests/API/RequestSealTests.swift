@@ -10,14 +10,14 @@ import Testing
     private let seals = RequestSeals(root: Array(0..<32))
     private let route = RouteDescription.sample("createKey")
 
-    private func request(_ name: String, key: String, path: String = "/v1/keys") -> Request {
+    private func request(_ name: String, path: String = "/v1/keys") -> Request {
         Request(
             head: HTTPRequest(
                 method: .post,
                 scheme: "http",
                 authority: "a",
                 path: path,
-                headerFields: [.idempotencyKey: name, .authorization: "Bearer \(key)"]
+                headerFields: [.idempotencyKey: name]
             ),
             body: RequestBody(buffer: .init())
         )
@@ -33,28 +33,31 @@ import Testing
     }
 
     private func named(
-        _ request: Request,
+        _ name: String,
+        key: String,
+        path: String = "/v1/keys",
         _ caller: Caller,
         route: String = "createKey",
         body: String = "{}"
     ) -> (request: NamedRequest, seal: RequestSeal) {
         seals.named(
-            request,
+            request(name, path: path),
             body: Array(body.utf8),
             for: .sample(route),
             isTakenWhenFull: true,
-            by: caller
+            by: caller,
+            presenting: key
         )
     }
 
     @Test("a name is unique per key, operation and `Idempotency-Key`")
     func names() {
-        let one = named(request("n", key: "k"), caller()).request
-        #expect(named(request("n", key: "k"), caller()).request == one)
+        let one = named("n", key: "k", caller()).request
+        #expect(named("n", key: "k", caller()).request == one)
         for other in [
-            named(request("m", key: "k"), caller()), named(request("n", key: "l"), caller()),
-            named(request("n", key: "k"), caller(), route: "enqueue"),
-            named(request("n", key: "k"), .local),
+            named("m", key: "k", caller()), named("n", key: "l", caller()),
+            named("n", key: "k", caller(), route: "enqueue"),
+            named("n", key: "", .local),
         ] {
             #expect(other.request.name != one.name)
         }
@@ -62,12 +65,12 @@ import Testing
 
     @Test("the fingerprint covers path, query, body and the key's accounts")
     func fingerprints() {
-        let one = named(request("n", key: "k"), caller()).request
+        let one = named("n", key: "k", caller()).request
         for other in [
-            named(request("n", key: "k", path: "/v1/keys/"), caller()),
-            named(request("n", key: "k", path: "/v1/keys?a=1"), caller()),
-            named(request("n", key: "k"), caller(), body: "{ }"),
-            named(request("n", key: "k"), caller(.some([.main]))),
+            named("n", key: "k", path: "/v1/keys/", caller()),
+            named("n", key: "k", path: "/v1/keys?a=1", caller()),
+            named("n", key: "k", caller(), body: "{ }"),
+            named("n", key: "k", caller(.some([.main]))),
         ] {
             #expect(other.request.name == one.name)
             #expect(other.request.fingerprint != one.fingerprint)
@@ -76,23 +79,24 @@ import Testing
 
     @Test("a sealed response opens only with the same name and root")
     func seal() throws {
-        let seal = named(request("n", key: "k"), caller()).seal
+        let seal = named("n", key: "k", caller()).seal
         let kept = seal.seal(201, "application/json", Array(#"{"a":"\#n"}"#.utf8))
         let opened = try #require(
-            named(request("n", key: "k"), caller(), body: "x").seal.open(kept)
+            named("n", key: "k", caller(), body: "x").seal.open(kept)
         )
         #expect(opened.status == 201 && opened.type == "application/json")
         #expect(String(decoding: opened.body, as: UTF8.self) == #"{"a":"\#n"}"#)
         #expect(seal.seal(201, "application/json", []) != seal.seal(201, "application/json", []))
         let others = [
-            named(request("m", key: "k"), caller()).seal,
-            named(request("n", key: "l"), caller()).seal,
+            named("m", key: "k", caller()).seal,
+            named("n", key: "l", caller()).seal,
             RequestSeals(root: Array(1..<33)).named(
-                request("n", key: "k"),
+                request("n"),
                 body: [],
                 for: route,
                 isTakenWhenFull: true,
-                by: caller()
+                by: caller(),
+                presenting: "k"
             ).seal,
         ]
         for other in others { #expect(other.open(kept) == nil) }
