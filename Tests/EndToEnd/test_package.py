@@ -102,6 +102,12 @@ def show(machine: Machine, unit: str, name: str) -> str:
     return machine.run("systemctl", "show", "-p", name, "--value", unit).stdout.strip()
 
 
+def main_pid(machine: Machine, unit: str) -> str | None:
+    """Returns the process of a unit, or `None` while it has none."""
+    pid = show(machine, unit, "MainPID")
+    return None if pid == "0" else pid
+
+
 @pytest.fixture(scope="module")
 def bill(packages: dict[str, Path]) -> dict:
     """Returns the bill of materials that `ops/sbom` wrote for the package."""
@@ -293,10 +299,20 @@ def test_a_payment_is_watched_and_survives_a_restart(running: Machine):
 
 
 def test_an_upgrade_restarts_running_units_and_keeps_the_configuration(running: Machine, packages: dict[str, Path]):
+    # One more instance waits for a Redis that does not exist.
+    waiting = "pollerd@waiting.service"
+    options = ("ROLE=worker", "POLLER_ADMIN_BIND=127.0.0.1:9099", "POLLER_REDIS_URL=redis://127.0.0.1:1")
+    running.shell(f"printf '%s\\n' {' '.join(options)} > /etc/poller/waiting.env")
+    running.run("systemctl", "start", "--no-block", waiting)
+    old = wait_until(lambda: main_pid(running, waiting), 10, "it waits for Redis")
     before = {unit: show(running, unit, "MainPID") for unit in UNITS}
     running.run("dpkg", "--force-unsafe-io", "-i", f"/tmp/{packages['poller'].name}")
     for unit, role in zip(UNITS, ROLES, strict=True):
         assert show(running, unit, "MainPID") != before[unit] and ready(running, role) == "200"
+    wait_until(lambda: main_pid(running, waiting) not in (None, old), 20, "it runs the new program")
+    assert show(running, waiting, "ActiveState") == "activating" and show(running, waiting, "NRestarts") == "0"
+    running.run("systemctl", "stop", waiting)
+    running.run("rm", "/etc/poller/waiting.env")
     assert "12111" in running.run("cat", "/etc/poller/poller.env").stdout
 
 
