@@ -127,7 +127,8 @@ package struct APIServer: Service {
             upstream: backend.payers,
             watches: backend.watches,
             polls: polls,
-            clock: clock
+            clock: clock,
+            logger: logger
         )
         let statusCache = ClusterStatusCache(backend: backend, clock: clock)
         let tracing = EnqueueTracing(tracer: backend.tracer, now: keys.now)

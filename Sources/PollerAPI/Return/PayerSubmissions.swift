@@ -1,4 +1,5 @@
 import JSONText
+import Logging
 import Poller
 import PollerDeliveries
 import PollerIdentity
@@ -23,17 +24,20 @@ struct PayerSubmissions {
     private let watches: any WatchStore
     private let polls: LongPolls
     private let limits: PayerLimits
+    private let logger: Logger
 
     init(
         upstream: (any PayerUpstream)?,
         watches: any WatchStore,
         polls: LongPolls,
-        clock: any Clock<Duration>
+        clock: any Clock<Duration>,
+        logger: Logger
     ) {
         self.upstream = upstream
         self.watches = watches
         self.polls = polls
         limits = PayerLimits(elapsed: clock.stopwatch())
+        self.logger = logger
     }
 
     /// Returns the form for a payer; `nil` if there is nothing to fill in.
@@ -60,7 +64,7 @@ struct PayerSubmissions {
         guard limits.enter(watch.key.id) else { throw Self.tooSoon }
         defer { limits.leave(watch.key.id) }
         let result = await upstream.verify(watch, with: values, timeout: Self.timeout)
-        _ = try await watches.hint(watch.key)
+        await tryToHint(watch.key, of: .anything)
         switch result {
         case .accepted, .exhausted, .notRequired, .refused(attemptsLeft: .some): return result
         case .refused(attemptsLeft: nil), .unknown:
@@ -82,8 +86,20 @@ struct PayerSubmissions {
         guard limits.enter(watch.key.id) else { throw Self.tooSoon }
         defer { limits.leave(watch.key.id) }
         let result = await upstream.give(account, for: watch, paidBy: method, timeout: Self.timeout)
-        if result == .taken { _ = try await watches.hint(watch.key, of: .money) }
+        if result == .taken { await tryToHint(watch.key, of: .money) }
         return result
+    }
+
+    /// Makes the watch due if possible.
+    ///
+    /// The upstream has the submission already, so a failure does not change its result. The change is then found by
+    /// the next poll, or by the event of the upstream.
+    private func tryToHint(_ key: WatchKey, of topic: HintTopic) async {
+        do throws(StoreError) {
+            _ = try await watches.hint(key, of: topic)
+        } catch {
+            logger.warning("no hint after a payer's submission", metadata: ["error": "\(error)"])
+        }
     }
 
     /// Returns the payment method, if observed.

@@ -133,7 +133,8 @@ struct PayerRoutes {
         }
         await context.note("giveRefundAccount", on: key, in: watches)
         context.changes.recordAction(AuditTarget(.watch, key.source.description), of: key.account)
-        let now = try await watches.snapshot(of: key) ?? snapshot
+        // The account is accepted, also if the store does not answer now.
+        let now = (try? await watches.snapshot(of: key)) ?? snapshot
         return Response(PollerWire.Watch(now), status: .accepted)
     }
 }

@@ -107,6 +107,19 @@ struct PayerRoutesTests {
         }
     }
 
+    @Test("an accepted code is reported and audited even if the hint is not stored")
+    func unstoredHint() async throws {
+        try await run { api, _ in
+            api.plan.fail(.other, [.refused])
+            let answer = try await api.post("/v1/watches/src_1/verify", #"{"values":["SM11AA"]}"#)
+            #expect(answer.status == 200 && answer["result"] == "accepted", "\(answer.text)")
+            let key = WatchKey(account: .main, source: try SourceID("src_1"), kind: .source)
+            #expect(try await api.store.snapshot(of: key)?.watch.hintedAt == nil)
+            let entries = try await api.get("/v1/audit").list("data")
+            #expect(entries.map { $0["action"] as? String } == ["verifyWatch"])
+        }
+    }
+
     @Test("invalid values do not reach the upstream, and a payment that needs no code gets 409")
     func refused() async throws {
         try await run { api, payers in

@@ -169,6 +169,26 @@ struct RefundAccountRoutesTests {
         }
     }
 
+    @Test("an accepted account is reported and audited even if the hint is not stored")
+    func unstoredHint() async throws {
+        try await run { api, payers in
+            api.plan.fail(.other, [.refused])
+            let body = #"{"holder":"A","iban":"GB82WEST12345698765432"}"#
+            let taken = try await api.post(Self.api, body)
+            #expect(taken.status == 202 && payers.given.count == 1, "\(taken.text)")
+            let entries = try await api.get("/v1/audit").list("data")
+            #expect(entries.map { $0["action"] as? String } == ["giveRefundAccount"])
+        }
+        try await run { api, _ in
+            let cookie = try await cookie(api)
+            // The note that the customer submitted an account is stored after the hint.
+            api.plan.fail(.other, [.refused])
+            let page = try await type(api, "holder=A&iban=\(Self.iban)", cookie)
+            #expect(page.status == 200, "\(page.text)")
+            #expect(page.text.contains("send your money to this account"))
+        }
+    }
+
     @Test("an account without the payment's cookie is rejected")
     func safe() async throws {
         try await run { api, payers in
