@@ -103,15 +103,20 @@ struct MailRoutes {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
+        let suppressions = try mailPreferences().suppressions
         let before = try await shown(named.address, of: named.account)
-        try await mailPreferences().suppressions.lift(named.address, of: named.account)
-        let after = try await shown(named.address, of: named.account)
         // The address is personal data, and its digest is enough to find the entry.
+        let target = AuditTarget(
+            .suppression,
+            SuppressionEntry(named.address, of: named.account).id.description
+        )
+        try await context.changes.attempt(target, of: nil, isSent: before.isSuppressed) {
+            () throws(StoreError) in try await suppressions.lift(named.address, of: named.account)
+        }
+        // Not read from the store: a failed read would leave the change without an entry.
+        let after = Self.shown(named.address, because: nil)
         context.changes.recordChange(
-            AuditTarget(
-                .suppression,
-                SuppressionEntry(named.address, of: named.account).id.description
-            ),
+            target,
             of: nil,
             from: before,
             to: after,
@@ -131,7 +136,16 @@ struct MailRoutes {
         _ recipient: MailAddress,
         of account: AccountID
     ) async throws -> Suppression {
-        let reason = try await mailPreferences().suppressions.reason(for: recipient, of: account)
+        Self.shown(
+            recipient,
+            because: try await mailPreferences().suppressions.reason(for: recipient, of: account)
+        )
+    }
+
+    private static func shown(
+        _ recipient: MailAddress,
+        because reason: SuppressionReason?
+    ) -> Suppression {
         var answer = Suppression()
         answer.recipient = recipient.description
         answer.isSuppressed = reason != nil

@@ -8,6 +8,7 @@ package final class MemorySuppressionList: SuppressionList {
     private let entries = Mutex<[ItemID: SuppressedRecipient]>([:])
     private let refusals = Mutex<[ItemID: Timestamp]>([:])
     private let failure = Mutex<StoreError?>(nil)
+    private let failureAfterLift = Mutex<StoreError?>(nil)
 
     /// Creates an empty list.
     package init() {}
@@ -15,6 +16,11 @@ package final class MemorySuppressionList: SuppressionList {
     /// Fails every call from now on; `nil` ends this.
     package func fail(with error: StoreError?) {
         failure.withLock { $0 = error }
+    }
+
+    /// Fails every call after the next recipient was lifted.
+    package func fail(afterLiftWith error: StoreError) {
+        failureAfterLift.withLock { $0 = error }
     }
 
     package func reason(
@@ -46,6 +52,7 @@ package final class MemorySuppressionList: SuppressionList {
             entries[SuppressionEntry(recipient, of: account).id] = nil
         }
         refusals.withLock { $0[SuppressionEntry(recipient, of: account).id] = nil }
+        if let error = failureAfterLift.withLock({ $0.take() }) { fail(with: error) }
     }
 
     package func lift(_ entry: SuppressionEntry) async throws(StoreError) -> SuppressedRecipient? {

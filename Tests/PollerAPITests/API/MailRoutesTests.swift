@@ -178,6 +178,23 @@ struct MailRoutesTests {
         }
     }
 
+    @Test("a lifted suppression is audited even if the list cannot be read afterwards")
+    func liftedUnread() async throws {
+        try await run { api in
+            let bounce = #"{"recipient":"a@b.example","type":"hard_bounce"}"#
+            #expect(try await api.post("/v1/mail/bounces", bounce).status == 200)
+            list.fail(afterLiftWith: .unavailable("down"))
+            let lifted = try await api.request(.DELETE, "/v1/mail/suppressions/a@b.example")
+            #expect(lifted.status == 200, "\(lifted.text)")
+            #expect(lifted.json["suppressed"] as? Bool == false)
+            let entry = try #require(try await api.get("/v1/audit").list("data").first)
+            #expect(entry["action"] as? String == "liftSuppression")
+            let before = try #require(entry["before"] as? [String: Any])
+            #expect(before["reason"] as? String == "hard_bounce", "\(before)")
+            list.fail(with: nil)
+        }
+    }
+
     @Test("reporting and reading bounces needs a key")
     func keys() async throws {
         let keys = try KeyFile(text: "pk_0123456789abcdef0123")
