@@ -59,8 +59,9 @@ struct QuarantineRedrive: ChangeCommand {
         commandName: "redrive",
         abstract: "Watch quarantined sources again, with their original timeout.",
         discussion: """
-            Repeating the command is safe. If some fail, the command reports them, continues with the \
-            others and exits with 1.
+            Repeating the command is safe. If the server refuses some, the command reports them, \
+            continues with the others and exits with 1. After any other error it stops and says how many \
+            are left.
 
             Example:
 
@@ -81,8 +82,9 @@ struct QuarantineDismiss: ChangeCommand {
         commandName: "dismiss",
         abstract: "Remove sources from quarantine permanently; they stay closed, without warnings.",
         discussion: """
-            To watch a dismissed source again, enqueue it. Repeating the command is safe. If some fail, \
-            the command reports them, continues with the others and exits with 1.
+            To watch a dismissed source again, enqueue it. Repeating the command is safe. If the server \
+            refuses some, the command reports them, continues with the others and exits with 1. After any \
+            other error it stops and says how many are left.
 
             Example:
 
@@ -99,9 +101,6 @@ struct QuarantineDismiss: ChangeCommand {
 
 /// The quarantined sources that a command changes.
 struct QuarantineTargets: Targets {
-    /// The most watches changed by one command with --all.
-    private static let allMax = 100_000
-
     @Argument(help: "The source ids.")
     var sources: [String] = []
 
@@ -121,7 +120,10 @@ struct QuarantineTargets: Targets {
     /// Reads all names first, so that a watch that returns to quarantine is not redriven in a loop.
     func ids(_ client: PollerClient) async throws -> [WatchName] {
         guard all else { return sources.map(names.name) }
-        let found = try await client.everything(upTo: Self.allMax) { cursor in
+        let name = { (watch: Received<Watch>) in
+            WatchName(watch.source, account: watch.account, kind: watch.kind)
+        }
+        let found = try await client.everything(keeping: name) { cursor in
             try await client.quarantine(
                 account: names.account,
                 kind: names.kind,
@@ -130,7 +132,7 @@ struct QuarantineTargets: Targets {
             )
         }
         if found.isEmpty, !server.json { Terminal.printLine("quarantine is empty") }
-        return found.map { WatchName($0.source, account: $0.account, kind: $0.kind) }
+        return found
     }
 }
 

@@ -135,8 +135,9 @@ struct DeliveryRetry: ChangeCommand {
         commandName: "retry",
         abstract: "Retry deliveries now; dead events are sent again with the same event ids.",
         discussion: """
-            Sends even while the endpoint's circuit is open. If some fail, the command reports \
-            them, continues with the others and exits with 1.
+            Sends even while the endpoint's circuit is open. If the server refuses some, the command \
+            reports them, continues with the others and exits with 1. After any other error it stops and \
+            says how many are left.
 
             Example:
 
@@ -160,16 +161,14 @@ struct DeliveryDismiss: AsyncParsableCommand {
         abstract: "Dismiss dead events: no more warnings, and no retry sends them.",
         discussion: """
             Use it when a receiver no longer needs the events. Later events are sent as before. If \
-            some fail, the command reports them, continues with the others and exits with 1.
+            the server refuses some, the command reports them, continues with the others and exits with \
+            1. After any other error it stops and says how many are left.
 
             Example:
 
               pollerctl delivery dismiss --endpoint ep_123
             """
     )
-
-    /// The most deliveries dismissed by one command with --endpoint or --all.
-    private static let allMax = 100_000
 
     @Argument(help: "The deliveries: dlv_….")
     var ids: [String] = []
@@ -205,14 +204,15 @@ struct DeliveryDismiss: AsyncParsableCommand {
     ///
     /// They are read before any is dismissed, so events that die meanwhile are not dismissed unseen.
     private func dead(_ client: PollerClient) async throws -> [String] {
-        try await client.everything(upTo: Self.allMax) { cursor in
+        let id = { (delivery: Received<Delivery>) in delivery.value.id }
+        return try await client.everything(keeping: id) { cursor in
             try await client.deliveries(
                 endpoint: endpoint,
                 state: "dead",
                 limit: ServerOptions.pageMax,
                 cursor: cursor
             )
-        }.map(\.value.id)
+        }
     }
 }
 

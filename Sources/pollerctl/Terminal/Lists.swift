@@ -208,17 +208,24 @@ extension ServerOptions {
 }
 
 extension PollerClient {
-    /// Reads a whole list, or stops after `countMax` items.
+    /// Reads a whole list.
     func everything<Item>(
-        upTo countMax: Int = .max,
         _ page: (String?) async throws -> Page<Item>
     ) async throws -> [Received<Item>] {
-        var (found, cursor) = ([Received<Item>](), String?.none)
+        try await everything(keeping: { $0 }, page)
+    }
+
+    /// Reads a whole list and keeps a part of each item, because a list may have millions.
+    func everything<Item, Kept>(
+        keeping part: (Received<Item>) -> Kept,
+        _ page: (String?) async throws -> Page<Item>
+    ) async throws -> [Kept] {
+        var (found, cursor) = ([Kept](), String?.none)
         repeat {
             let page = try await page(cursor)
-            found += page.items
+            found += page.items.map(part)
             cursor = page.next
-        } while cursor != nil && found.count < countMax
+        } while cursor != nil
         return found
     }
 }

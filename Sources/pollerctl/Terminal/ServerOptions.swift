@@ -48,13 +48,15 @@ extension ServerOptions {
     /// Runs `body` for each item.
     ///
     /// If the server rejects some of several items, they are reported, the others continue, and
-    /// `ExitCode(1)` is thrown at the end.
+    /// `ExitCode(1)` is thrown at the end. Any other error, such as a missing permission or an
+    /// unavailable server, would meet the others too. It is thrown, and the number of items left is
+    /// reported.
     func each<Item: CustomStringConvertible>(
         _ items: [Item],
         _ body: (Item) async throws -> Void
     ) async throws {
         var failed = 0
-        for item in items {
+        for (number, item) in items.enumerated() {
             do {
                 try await body(item)
             } catch PollerError.problem(let problem)
@@ -62,6 +64,10 @@ extension ServerOptions {
             {
                 failed += 1
                 Terminal.printError("\(item): \(problem.userMessage)")
+            } catch let error as PollerError where items.count > 1 {
+                let left = items.count - number
+                Terminal.printError("stopped at \(item): \(left) of \(items.count) are left")
+                throw error
             }
         }
         guard failed == 0 else { throw ExitCode(1) }

@@ -11,7 +11,8 @@ struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show a watch.",
         discussion: """
-            If some sources fail, the command reports them, continues with the others and exits with 1.
+            If the server refuses some sources, the command reports them, continues with the others and \
+            exits with 1. After any other error it stops and says how many are left.
 
             Example:
 
@@ -250,7 +251,8 @@ struct Cancel: ChangeCommand {
     static let configuration = CommandConfiguration(
         abstract: "Stop watching a source; the source itself stays unchanged.",
         discussion: """
-            If some sources fail, the command reports them, continues with the others and exits with 1.
+            If the server refuses some sources, the command reports them, continues with the others and \
+            exits with 1. After any other error it stops and says how many are left.
 
             Example:
 

@@ -160,6 +160,24 @@ struct PollerctlOperatorTests {
         }
     }
 
+    @Test("a command that an error of all sources stops says how many are left")
+    func stopped() async throws {
+        let key = "key-of-a-viewer-0123456789"
+        try await LiveAPI.run(keys: KeyFile(text: "\(key) role=viewer name=vic")) { api in
+            for arguments in [["quarantine", "dismiss"], ["poll"], ["cancel"]] {
+                let done = try await CommandRun.run(
+                    arguments + ["src_1", "src_2", "src_3"],
+                    url: api.url,
+                    key: key
+                )
+                #expect(done.status == 77 && done.output.isEmpty, "\(done)")
+                #expect(done.errors.contains("stopped at src_1: 3 of 3 are left\n"), "\(done)")
+            }
+            let one = try await CommandRun.pollerctl("cancel", "src_1", url: api.url, key: key)
+            #expect(one.status == 77 && !one.errors.contains("left"), "\(one)")
+        }
+    }
+
     @Test("worker list, explain, stats and top show the cluster, top once without a terminal")
     func looking() async throws {
         try await LiveAPI.run { api in
