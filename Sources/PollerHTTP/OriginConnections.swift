@@ -100,7 +100,8 @@ final class OriginConnections {
             pool.opened(
                 connection,
                 for: owner.flatMap { isWaiting($0) ? $0 : nil },
-                wasOwned: owner != nil
+                wasOwned: owner != nil,
+                fits: { Self.mayUse($0, connection) }
             ),
             .closed
         )
@@ -124,7 +125,7 @@ final class OriginConnections {
 
     /// A connection has completed a request.
     func free(_ connection: HTTPConnection) {
-        perform(pool.free(connection), .closed)
+        perform(pool.free(connection, fits: { Self.mayUse($0, connection) }), .closed)
         if hasIdle { loop.scheduleSweep() }
     }
 
@@ -133,6 +134,13 @@ final class OriginConnections {
         connections[ObjectIdentifier(connection)] = nil
         perform(pool.lost(connection, wasIdle: wasIdle), .closed)
         loop.forgetIfEmpty(self)
+    }
+
+    /// Returns whether a waiting request may use a connection: it leads to one of its addresses.
+    private static func mayUse(_ exchange: HTTPExchange, _ connection: HTTPConnection) -> Bool {
+        let addresses = exchange.call.addresses
+        guard !addresses.isEmpty, let peer = connection.peer else { return true }
+        return addresses.contains(peer)
     }
 
     private func isWaiting(_ exchange: HTTPExchange) -> Bool {
@@ -166,10 +174,16 @@ final class OriginConnections {
         case .open(let owner): open(for: owner)
         case .tooManyWaiting(let exchange): loop.finish(exchange, .failed(.tooManyWaiting))
         case .unreachable(let exchange): loop.finish(exchange, .failed(failure))
+        case .close(let connection): connection.abandon(.closed)
         }
     }
 
+    /// Connects to the addresses of the request that waits for it, or to those of the latest call.
     private func open(for owner: HTTPExchange?) {
+        var (addresses, isRetry) = (addresses, isRetry)
+        if let call = (owner ?? pool.latestOpening)?.call, !call.addresses.isEmpty {
+            (addresses, isRetry) = (call.addresses, call.isRetry)
+        }
         let order = memory.order(addresses, isRetry: isRetry)
         loop.dialer.dial(order, from: self, for: owner, on: loop.eventLoop)
     }

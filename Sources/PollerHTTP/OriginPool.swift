@@ -4,9 +4,10 @@ import NIOCore
 ///
 /// The most recently used connection is used first, so that unneeded ones age and are closed. A
 /// request that finds none free waits in the queue, and one connection is made for each waiting
-/// request, up to the limit. The first free connection serves the oldest request. A connection that
-/// cannot be made fails one waiting request, the oldest: each attempt fails only one. A retried
-/// request gets a new connection made for it, because another old one might be dead as well.
+/// request, up to the limit. The first free connection serves the oldest request that may use it. A
+/// connection that cannot be made fails one waiting request, the oldest: each attempt fails only
+/// one. A retried request gets a new connection made for it, because another old one might be dead
+/// as well.
 struct OriginPool<Connection: AnyObject, Request: AnyObject> {
     /// The action to perform.
     enum Action {
@@ -19,6 +20,8 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
         case tooManyWaiting(Request)
         /// No connection could be made for this request.
         case unreachable(Request)
+        /// Requests wait, but none may use this connection: close it to make room for another.
+        case close(Connection)
     }
 
     private let connectionsMax: Int
@@ -58,10 +61,17 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
     }
 
     /// A connection is open; `owner` is the request it was made for, if it still waits.
-    mutating func opened(_ connection: Connection, for owner: Request?, wasOwned: Bool) -> Action {
+    ///
+    /// Any other request must satisfy `fits`.
+    mutating func opened(
+        _ connection: Connection,
+        for owner: Request?,
+        wasOwned: Bool,
+        fits: (Request) -> Bool = { _ in true }
+    ) -> Action {
         if !wasOwned { opening -= 1 }
         if let owner { return .start(owner, connection) }
-        return free(connection)
+        return free(connection, fits: fits)
     }
 
     /// A connection could not be made.
@@ -74,11 +84,25 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
         return .none
     }
 
-    /// A connection has completed its request and is free.
-    mutating func free(_ connection: Connection) -> Action {
-        if let request = waiting.popFirst() { return .start(request, connection) }
-        idle.append(connection)
-        return .none
+    /// A connection has completed its request and is free; its next request must satisfy `fits`.
+    mutating func free(
+        _ connection: Connection,
+        fits: (Request) -> Bool = { _ in true }
+    ) -> Action {
+        guard !waiting.isEmpty else {
+            idle.append(connection)
+            return .none
+        }
+        guard let index = waiting.firstIndex(where: fits) else { return .close(connection) }
+        return .start(waiting.remove(at: index), connection)
+    }
+
+    /// The waiting request that the latest connection without an owner is made for.
+    ///
+    /// Another connection may serve it first.
+    var latestOpening: Request? {
+        guard opening > 0, opening <= waiting.count else { return nil }
+        return waiting[waiting.index(waiting.startIndex, offsetBy: opening - 1)]
     }
 
     /// A connection is closed, idle or not.

@@ -113,6 +113,41 @@ struct AddressRaceTests {
         }
     }
 
+    @Test("requests that wait for a connection get one to their own address only")
+    func waiting() async throws {
+        // All requests wait before the first one is answered.
+        try await ScriptedServer.run { _ in
+            [.pause(ms: 200), .send(Self.hello)]
+        } _: { one in
+            try await ScriptedServer.run { _ in
+                [.send(Self.hello)]
+            } _: { other in
+                let addresses = try [one, other].map {
+                    try SocketAddress(ipAddress: "127.0.0.1", port: $0.port)
+                }
+                var limits = ConnectionLimits()
+                limits.connectionsMax = 1
+                let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+                let client = PooledClient(limits: limits, group: group)
+                let origin = HTTPOrigin(isSecure: false, host: "some.test", port: 80)
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for number in 0..<6 {
+                        let address = addresses[number % 2]
+                        tasks.addTask {
+                            let result = await client.get("/", origin, [address])
+                            let reply = try result.answered()
+                            #expect(reply.status == 200 && result?.peer == address)
+                        }
+                    }
+                    try await tasks.waitForAll()
+                }
+                #expect(one.requests.count == 3 && other.requests.count == 3)
+                await client.close()
+                try await group.shutdownGracefully()
+            }
+        }
+    }
+
     @Test("a request fails once when no address responds")
     func noAddress() async throws {
         let closedPorts = try (1...3).map { try SocketAddress(ipAddress: "127.0.0.\($0)", port: 1) }

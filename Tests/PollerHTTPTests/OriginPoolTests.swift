@@ -21,6 +21,7 @@ struct OriginPoolTests {
         case .open(let owner): owner == nil ? "open" : "open for"
         case .tooManyWaiting: "too many"
         case .unreachable: "unreachable"
+        case .close: "close"
         }
     }
 
@@ -121,6 +122,24 @@ struct OriginPoolTests {
             word(pool.request(Thing(), fits: { $0 === one })) == "none",
             "the limit of connections is reached"
         )
+    }
+
+    @Test("a connection serves the oldest request that may use it, and is closed if none may")
+    func waitingFits() {
+        var pool = pool(connectionsMax: 1)
+        let (first, second, connection) = (Thing(), Thing(), Thing())
+        _ = pool.request(first)
+        #expect(pool.latestOpening === first)
+        _ = pool.request(second)
+        let opened = pool.opened(connection, for: nil, wasOwned: false, fits: { $0 === second })
+        guard case .start(let served, _) = opened else {
+            return #expect(Bool(false), "not served")
+        }
+        #expect(served === second)
+        #expect(word(pool.free(connection, fits: { $0 === second })) == "close")
+        #expect(word(pool.lost(connection, wasIdle: true)) == "open")
+        #expect(pool.latestOpening === first)
+        #expect(word(pool.opened(Thing(), for: nil, wasOwned: false)) == "start")
     }
 
     @Test("a cancelled request is not served, and the connection made for it serves another")
