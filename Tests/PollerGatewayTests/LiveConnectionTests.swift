@@ -1,7 +1,10 @@
 import NIOCore
+import NIOEmbedded
+import NIOHTTP1
 import NIOPosix
 import PollerDeliveries
 import PollerIdentity
+import PollerNet
 import PollerOperations
 import PollerTesting
 import Testing
@@ -14,15 +17,9 @@ struct LiveConnectionTests {
     private let store = MemoryStore(time: ClockTime(ContinuousClock()))
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
-    /// Runs a connection with a subscription to all events, or to these sources, in its event loop.
-    private func withConnection(
-        _ limits: GatewayLimits = .standard,
-        to sources: [String]? = nil,
-        _ body: (Client) async throws -> Void
-    ) async throws {
-        let log = RecordedLog()
+    private func core(_ limits: GatewayLimits, _ log: RecordedLog) -> GatewayCore {
         let hub = LiveHub(MultiThreadedEventLoopGroup.singleton, partitions: store.partitions)
-        let core = GatewayCore(
+        return GatewayCore(
             store: GatewayStore(outbox: store, watches: store) { hub.reached },
             hub: hub,
             authorizer: Authorizer(
@@ -41,6 +38,16 @@ struct LiveConnectionTests {
             drainSpread: .zero,
             logger: log.logger
         )
+    }
+
+    /// Runs a connection with a subscription to all events, or to these sources, in its event loop.
+    private func withConnection(
+        _ limits: GatewayLimits = .standard,
+        to sources: [String]? = nil,
+        _ body: (Client) async throws -> Void
+    ) async throws {
+        let log = RecordedLog()
+        let core = core(limits, log)
         let feed = LiveFeed(outbox: store, clock: ContinuousClock(), logger: log.logger)
         feed.follow(core.hub)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -55,6 +62,26 @@ struct LiveConnectionTests {
             #expect(core.hub.listeners.routeCount == 0, "a closed connection is still subscribed")
             group.cancelAll()
         }
+    }
+
+    @Test("a client that disconnects keeps its place until the check of its request has ended")
+    func disconnected() throws {
+        // Nobody runs the work of this gateway, as while the store does not answer.
+        let gateway = core(.standard, RecordedLog())
+        let places = SlotCounter()
+        let channel = EmbeddedChannel()
+        try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+        let pending = PendingConnection(channel, try #require(places.take("a", most: 1)))
+        let handler = EventStreamHandler(gateway, pending, origins: OriginCheck(allowed: [])) { _ in
+            Refusal(status: .notFound, code: "not_found", detail: "no stream")
+        }
+        try channel.pipeline.syncOperations.addHandler(handler)
+        let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: "/v1/events/stream")
+        try channel.writeInbound(HTTPServerRequestPart.head(head))
+        try channel.close().wait()
+        pending.end()
+        #expect(places.take("a", most: 1) == nil)
+        withExtendedLifetime(gateway) {}
     }
 
     @Test("events without room in the queue are read from the outbox later, in order and once")

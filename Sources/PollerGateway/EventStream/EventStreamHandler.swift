@@ -74,9 +74,13 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
         let address = context.channel.remoteAddress.flatMap(IPAddress.init)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
+        // Held until the answer, also if the client disconnects: while the store stalls, clients that connect and
+        // disconnect would otherwise start any number of checks.
+        let slot = pendingConnection.slot
         gateway.work.start {
             let answer = await responder.answer(head, from: address)
             eventLoop.execute { bound.value.answer(head, answer) }
+            withExtendedLifetime(slot) {}
         }
     }
 

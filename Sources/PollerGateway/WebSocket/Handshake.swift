@@ -122,7 +122,10 @@ final class PendingConnection {
     /// The request and the reason, if it is rejected without reading more of it.
     var refused: (head: HTTPRequestHead, refusal: Refusal)?
     private let channel: any Channel
-    private var slot: SlotCounter.Slot?
+    /// Its place among the pending connections of its address.
+    ///
+    /// Work that outlasts the connection holds it until its end.
+    private(set) var slot: SlotCounter.Slot?
     private var deadline: Scheduled<Void>?
 
     init(_ channel: any Channel, _ slot: SlotCounter.Slot) {
