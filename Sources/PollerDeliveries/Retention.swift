@@ -66,6 +66,9 @@ package struct Retention<
                 failures.append(error)
             }
         }
+        // A watch is kept longer than every delivery that reads its log. A delivery is kept as long as that log:
+        // without its cursor it would send the whole log again after the next event.
+        let span = spans.closed + RetentionSpans.deliveryMax
         for partition in 0..<outbox.partitions {
             await attempt { () throws(StoreError) in
                 try await outbox.trim(partition: partition, retention: spans.outbox)
@@ -103,8 +106,6 @@ package struct Retention<
                 }
             }
             await attempt { () throws(StoreError) in
-                // A watch is kept longer than every delivery that reads its log.
-                let span = spans.closed + RetentionSpans.deliveryMax
                 while try await watches.purge(
                     partition: partition,
                     retention: span,
@@ -120,7 +121,7 @@ package struct Retention<
                 ) {}
             }
             await attempt { () throws(StoreError) in
-                while try await deliveries.purge(partition: partition, retention: spans.closed) {}
+                while try await deliveries.purge(partition: partition, retention: span) {}
             }
         }
         guard let first = failures.first, !Task.isCancelled else { return }

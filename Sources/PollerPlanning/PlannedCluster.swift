@@ -74,10 +74,8 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         package let outbox: Double
         /// Payments with event bodies.
         package let bodies: Double
-        /// Payments with deliveries.
+        /// Payments without event bodies.
         package let closed: Double
-        /// Payments with a watch.
-        package let last: Double
         /// Payments that may still be returned.
         package let afterlife: Double
 
@@ -95,8 +93,12 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
                 (.bodyAttempt, deliveries * events)
             )
             outbox = bodies + sum((.outboxEvent, events))
-            last = sum((.closedPayment, 1), (.closedName, names), (.closedEvent, events))
-            closed = last + sum((.closedDelivery, deliveries))
+            closed = sum(
+                (.closedPayment, 1),
+                (.closedName, names),
+                (.closedEvent, events),
+                (.closedDelivery, deliveries)
+            )
             afterlife = sum((.refundablePayment, 1), (.closedName, names))
         }
     }
@@ -189,8 +191,7 @@ package struct PlannedCluster: Hashable, Sendable, Encodable {
         }
         return seconds(.zero, spans.outbox) * bytes.outbox
             + seconds(spans.outbox, bodies) * bytes.bodies
-            + seconds(bodies, spans.closed) * bytes.closed
-            + seconds(spans.closed, watch) * bytes.last
+            + seconds(bodies, watch) * bytes.closed
             + seconds(watch, max(watch, spans.refundableRetention)) * bytes.afterlife
             * load.returnable / 100
     }

@@ -92,6 +92,45 @@ struct RetentionTests {
         }
     }
 
+    @Test("a delivery keeps its cursor as long as the log of its watch is kept")
+    func cursors() async throws {
+        let clock = ManualClock()
+        let store = MemoryStore(time: ClockTime(clock))
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(clock))
+        let retention = Retention(
+            outbox: store,
+            watches: store,
+            deliveries: deliveries,
+            spans: RetentionSpans(outbox: .seconds(3600), closed: .seconds(7200)),
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let key = Sample.key()
+        _ = try await store.enqueue([try NewWatch(key: key)])
+        _ = try await store.cancel(key)
+        let mark = DeliveryMark(url: try NotifyURL("https://a.example/hook"), watch: key)
+        try await deliveries.mark([mark])
+        let home = deliveries.partition(of: LaneID(endpoint: mark.endpoint))
+        let claim = try await deliveries.claim(ClaimRequest(partition: home, limit: 1))
+        let lease = try #require(claim.leases.first)
+        let change = DeliveryChange(state: DeliveryState(cursor: 1))
+        _ = try await deliveries.commit([
+            Commit(ref: lease.ref, verdict: .rest, change: change)
+        ])
+        clock.advance(by: .seconds(7201))
+        try await running(retention.run) {
+            await clock.waitForSleepers(1)
+            #expect(try await store.stats().closed == 1)
+            #expect(try await deliveries.stats().closed == 1)
+            clock.advance(by: RetentionSpans.deliveryMax)
+            try await eventually("both are gone") {
+                let watches = try await store.stats().closed
+                let rested = try await deliveries.stats().closed
+                return watches == 0 && rested == 0
+            }
+        }
+    }
+
     @Test("an unavailable partition does not keep retention from the others")
     func goesOn() async throws {
         let key = Sample.key()

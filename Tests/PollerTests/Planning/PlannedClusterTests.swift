@@ -32,15 +32,15 @@ struct PlannedClusterTests {
     func memory() {
         let day = plan(1) { $0.age = .seconds(86_400) }
         let each = day.bytes
-        let ages = [each.outbox, each.bodies, each.closed, each.last, each.afterlife]
+        let ages = [each.outbox, each.bodies, each.closed, each.afterlife]
         #expect(zip(ages, ages.dropFirst()).allSatisfy { $0 > $1 }, "\(each)")
         let allocated = PlannedCost.redisAllocated.value
         let open = 1800 * each.open
         let first =
             ((86_400 - 1800) * each.outbox + open) * allocated + PlannedCost.redisEmpty.value
         #expect(abs(day.redisBytes - first) < first / 1000)
-        // One day of the outbox, six of bodies, 23 of closed watches, and four after the deliveries are deleted.
-        let days = each.outbox + 6 * each.bodies + 23 * each.closed + 4 * each.last
+        // One day of the outbox, six of bodies, and 27 of closed watches.
+        let days = each.outbox + 6 * each.bodies + 27 * each.closed
         let whole = (86_400 * days + open) * allocated + PlannedCost.redisEmpty.value
         #expect(abs(plan(1).redisBytes - whole) < whole / 1000)
         let aged = plan(1) { $0.age = .seconds(400 * 86_400) }
