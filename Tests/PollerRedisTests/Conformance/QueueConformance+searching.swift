@@ -225,6 +225,22 @@ extension QueueConformance {
             try await bench.finds([digits], by: "4711")
             try await bench.finds([capital, small], by: "source=inv-7,INV-8")
         },
+        ConformanceCase("a watch is found by its newest order, however often it was restarted") {
+            bench in
+            let key = bench.key("1")
+            for number in 1000..<1012 {
+                let new = try NewWatch(
+                    key: key,
+                    metadata: "{\"customer\":\"Customer\(number)\"}",
+                    order: OrderID(unchecked: "ORD-2026-\(number)")
+                )
+                _ = try await bench.watches.enqueue([new])
+                try await bench.finds([key], by: "order=ORD-2026-\(number)")
+                try await bench.finds([key], by: "customer\(number)")
+                _ = try await bench.watches.cancel(key)
+            }
+            try await bench.finds([], by: "order=ORD-2026-1000")
+        },
         ConformanceCase("a source whose ID is also an order's is found once") { bench in
             let key = bench.key("1")
             let order = OrderID(unchecked: "src_1")

@@ -15,8 +15,8 @@
 --          deadline is damaged
 -- USES     lib_texts, lib_created_index, lib_search_index, lib_folded_events, lib_read_item
 -- COST     one read and one write for a new watch, one more if it has a long value, one per entry in the search index,
---          three writes per lane and about three per hundred new watches. For a watch that is read and is not new, the
---          reads of read_item
+--          two or three per former entry of a restarted watch, three writes per lane and about three per hundred new
+--          watches. For a watch that is read and is not new, the reads of read_item
 local now, wall, back = clocks()
 local step = ARGV[1]
 local requests, found, is_rejected = {}, {}, false
@@ -132,9 +132,11 @@ for n, new in ipairs(requests) do
     if charge ~= '' then add(long, LONG.charge, charge) end
     if charge ~= '' or is_long(secret) then add(values, ITEM.hasLong, charge ~= '' and '2' or '1') end
     if w[1] then
+      -- The entries of the former run find nothing any more, and would take the room of the new ones.
+      remove_from_index(id)
       call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.crashes,
         ITEM.reopenedSeq, ITEM.endedAs, ITEM.pendingHint, ITEM.payment, ITEM.secret, ITEM.hasLong,
-        ITEM.order, ITEM.notify, ITEM.metadata, unpack(OPTIONS.all))
+        ITEM.order, ITEM.notify, ITEM.metadata, ITEM.terms, ITEM.words, ITEM.moreWords, unpack(OPTIONS.all))
       call('DEL', key(KEY.long, id))
       call('ZREM', key(KEY.closed), id)
       call('ZREM', key(KEY.quarantine), id)
