@@ -8,6 +8,8 @@ package import RedisClient
 /// A value is replaced only if it has not changed since it was read (reencrypt.lua), so the cluster can keep running. A
 /// crash leaves some values re-encrypted and others unchanged. Both can be read, and the next pass skips those that are
 /// done. SCAN returns every key that exists from its start to its end.
+///
+/// No step runs next to a ``RedisRepartition``: SCAN may miss a watch that moves, whose copy has the old encryption.
 package struct RedisRekey: Sendable {
     /// The number of keys scanned by one step: some milliseconds of Redis, spread over several commands.
     private static let page = 500
@@ -54,6 +56,13 @@ package struct RedisRekey: Sendable {
         guard parts.count == 2, let partition = Int(count: parts[0]),
             (0..<layout.partitions).contains(partition)
         else { throw .unknownCursor }
+        let lock = RedisArgument.string("\(layout.namespace):repartition")
+        if try await client.execute(RedisCommand("EXISTS", [lock])).int == 1 {
+            throw .unavailable(
+                "pollerd repartition is running, or has just ended: wait for its end, "
+                    + "then run this again"
+            )
+        }
         switch part {
         case .endpoints: return try await endpoints(parts[1])
         case .watches: return try await watches(partition, parts[1])

@@ -301,6 +301,24 @@ struct SealedStoreTests {
         }
     }
 
+    @Test("nothing is encrypted again while a repartition moves watches")
+    func repartition() async throws {
+        try await withRedis { client in
+            let rig = try await Rig(client, try MasterKeys(Self.one))
+            _ = try await plant(rig)
+            let work = RedisRepartition(
+                client: client,
+                layout: rig.layout,
+                owner: OwnerID(unchecked: "AAAAAAAAAAA"),
+                logger: Logger(label: "sealed")
+            )
+            #expect(try await work.acquireLock(for: .seconds(30)))
+            await #expect(throws: StoreError.self) { _ = try await rig.walk() }
+            try await work.releaseLock()
+            #expect(try await rig.walk().unopened == 0)
+        }
+    }
+
     @Test("a process without a key in use does not start and creates no second root")
     func wrongKey() async throws {
         try await withRedis { client in
