@@ -238,6 +238,10 @@ extension RedisQueue {
         guard let head = ReplyHead(from: &reader), head.results.count == count else {
             throw .corrupt("the answer to \(count) commits is not understood")
         }
+        // The item stays leased until the lease expires: visible, and harmless to others.
+        for error in head.errors {
+            redis.logger.error("commit impossible", metadata: ["error": "\(error)"])
+        }
         return (head, reader)
     }
 
@@ -305,6 +309,7 @@ extension RedisQueue {
 /// The values of a reply that precede its leases.
 private struct ReplyHead {
     var results: [CommitResult] = []
+    var errors: [String] = []
     var now: Timestamp?
     var nextReady: Timestamp?
     var recovered = 0
@@ -323,6 +328,12 @@ private struct ReplyHead {
                 for _ in 0..<count {
                     guard let result = reader.next()?.int else { return nil }
                     results.append(result == 1 ? .done : .leaseLost)
+                }
+            case .errors:
+                guard let count = reader.list() else { return nil }
+                for _ in 0..<count {
+                    guard let error = reader.next()?.string else { return nil }
+                    errors.append(error)
                 }
             case .now: now = reader.next()?.time
             case .nextReady: ready = reader.next()

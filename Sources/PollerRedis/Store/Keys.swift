@@ -67,9 +67,6 @@ package struct Keys: Hashable, Sendable {
     /// Returns the key of the partition's outbox.
     package func outbox(_ partition: Int) -> String { key(.outbox, partition) }
 
-    /// Returns the key of an item's log.
-    func log(_ item: String, _ partition: Int) -> String { key(.log, partition, item) }
-
     /// Returns the key of an item.
     func item(_ item: String, _ partition: Int) -> String { key(.item, partition, item) }
 

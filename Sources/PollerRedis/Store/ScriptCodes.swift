@@ -65,6 +65,8 @@ enum CommitField: String, CaseIterable {
 enum ReplyField: String, CaseIterable {
     /// For each commit 1 if it is recorded, or 0 if its lease was lost.
     case results
+    /// The items whose result could not be written, each with the error; missing if there is none.
+    case errors
     /// The time of the claim; this and the following are missing without a claim.
     case now
     /// The time of the next claim with a result; missing if there is none.

@@ -192,7 +192,7 @@ struct HostileRecordsTests {
             let misplaced = keys.item(key.id.description, 1 - partition)
             let copied = [keys.item("\(key.id)", partition), misplaced]
             for command in [
-                RedisCommand("DEL", [.string(keys.log("\(key.id)", partition))]),
+                RedisCommand("DEL", [.string(keys.list(.log, "\(key.id)", partition))]),
                 RedisCommand("COPY", copied.map { .string($0) }),
             ] { _ = try await client.send(command) }
             for repairing in [true, false] {

@@ -180,8 +180,12 @@ local function write_result(index)
   released_slots[name] = (released_slots[name] or 0) + 1
   finished[#finished + 1] = id
 end
+local errors = nil
 for _, index in ipairs(valid) do
-  if not pcall(write_result, index) then
+  local isWritten, why = pcall(write_result, index)
+  if not isWritten then
+    errors = errors or {}
+    errors[#errors + 1] = ids[index] .. ': ' .. tostring(type(why) == 'table' and why.err or why)
     for other, id in ipairs(ids) do
       if id == ids[index] then results[other] = 0 end
     end
@@ -207,7 +211,7 @@ end
 if has_events then call('PUBLISH', N .. CHANNEL.recorded, match(P, '%d+')) end
 
 -- The claimer learns of due items from the reply. Lanes are stored once for commit and claim.
-local reply, claimed, first_lease = { results = results }, {}, nil
+local reply, claimed, first_lease = { results = results, errors = errors }, {}, nil
 if isClaiming then
   reply.now, reply.fullLanes = wall, {}
   reply.recovered, first_lease = recover(now)

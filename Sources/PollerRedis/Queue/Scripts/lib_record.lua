@@ -39,9 +39,12 @@ local function record(id, seq, channel, events, first, last)
   call('HSET', key(KEY.item, id), ITEM.seq, record_events(id, w[2] or '', w[1], seq, channel, events, first, last))
 end
 
--- Adds an entry to the item's log of attempts. The log expires `ms` after its newest entry.
+-- Adds an entry to the item's log of attempts. The log expires `ms` after its newest entry. If its key is damaged, only
+-- the entry is lost: an event that was sent must not be sent again for it.
 local function log_attempt(id, entry, ms)
   local log = key(KEY.attempts, id)
-  if call('RPUSH', log, entry) > 20 then call('LPOP', log) end
+  local size = number(redis.pcall('RPUSH', log, entry))
+  if not size then return end
+  if size > 20 then call('LPOP', log) end
   call('PEXPIRE', log, text(ms))
 end
