@@ -64,9 +64,13 @@ package struct Enqueuer: Sendable {
             let payment = isJoined ? result.payment : nil
             let member = Order.Member(key: watch.key, seq: result.seq, payment: payment ?? first)
             let key = OrderKey(account: watch.key.account, order: name)
-            var cause: Event?
-            if payment != nil { cause = try await lastEvent(of: result) }
-            try await orders.join(key, member, because: cause, isMostlyNew: !isJoined)
+            if payment == nil {
+                try await orders.join(key, member, isMostlyNew: !isJoined)
+            } else {
+                try await orders.join(key, member) { () throws(StoreError) in
+                    try await lastEvent(of: result)
+                }
+            }
         }
     }
 

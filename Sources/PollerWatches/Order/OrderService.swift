@@ -131,21 +131,42 @@ package struct OrderService: Sendable {
 
     /// Adds a payment to an order before its first event.
     ///
-    /// With `isMostlyNew` the first call writes, as for an order that does not exist yet; otherwise it reads. `cause` is
-    /// the last event of a watch with a known payment. Its events so far do not name the order, so the changes of the
-    /// order are recorded here.
+    /// With `isMostlyNew` the first call writes, as for an order that does not exist yet; otherwise it reads.
     func join(
         _ key: OrderKey,
         _ member: Order.Member,
-        because cause: Event?,
         isMostlyNew: Bool
     ) async throws(StoreError) {
         let _: Bool? = try await changing(key, isMostlyNew: isMostlyNew) { order in
-            let before = order
-            guard let subjects = order.join(member) else { return nil }
-            guard let cause, !subjects.isEmpty else { return ([], true) }
-            return (order.events(subjects, since: before, because: cause), true)
+            order.join(member) == nil ? nil : ([], true)
         }
+    }
+
+    /// Adds the known payment of a watch, and records the changes of the order, which the watch's events do not name.
+    ///
+    /// `cause` reads the last event of the watch. It is only called if the order changes.
+    func join(
+        _ key: OrderKey,
+        _ member: Order.Member,
+        because cause: () async throws(StoreError) -> Event?
+    ) async throws(StoreError) {
+        var event: Event?
+        var needsEvent = false
+        repeat {
+            if needsEvent { event = try await cause() }
+            let isAsked = needsEvent
+            needsEvent = false
+            let _: Bool? = try await changing(key) { order in
+                let before = order
+                guard let subjects = order.join(member) else { return nil }
+                if !subjects.isEmpty, !isAsked {
+                    needsEvent = true
+                    return nil
+                }
+                let events = event.map { order.events(subjects, since: before, because: $0) }
+                return (events ?? [], true)
+            }
+        } while needsEvent
     }
 
     /// Requests the right to charge the order of a watch; it is granted once it is stored.
