@@ -132,7 +132,8 @@ for n, new in ipairs(requests) do
     if charge ~= '' then add(long, LONG.charge, charge) end
     if charge ~= '' or is_long(secret) then add(values, ITEM.hasLong, charge ~= '' and '2' or '1') end
     if w[1] then
-      -- The entries of the former run find nothing any more, and would take the room of the new ones.
+      -- The entries of the former run would take the room of the new ones. The amount is found again from the first
+      -- event on.
       remove_from_index(id)
       call('HDEL', item, ITEM.closed, ITEM.hinted, ITEM.state, ITEM.hasError, ITEM.crashes,
         ITEM.reopenedSeq, ITEM.endedAs, ITEM.pendingHint, ITEM.payment, ITEM.secret, ITEM.hasLong,
