@@ -203,17 +203,17 @@ def test_an_endpoint_refused_by_a_full_store_is_registered_when_there_is_room(ho
         client.config_set("maxmemory", 1)
         try:
             with Following(house):
-                house.write(bank=house.branch, endpoints=f"  audit: {{{house.hook('audit')}}}\n")
+                house.write(bank=house.branch, endpoints=f"  late: {{{house.hook('late')}}}\n")
             wait_until(lambda: notifier.metric("poller_config_mistakes") == 1, 20, "the refusal is reported")
             assert "not yet applied to the store" in notifier.stderr() and "maxmemory" in notifier.stderr()
-            assert endpoints(house)["audit"] == "disabled"
+            assert "late" not in endpoints(house)
         finally:
             client.config_set("maxmemory", 0)
-    wait_until(lambda: endpoints(house)["audit"] == "enabled", 30, "registered")
+    wait_until(lambda: endpoints(house).get("late") == "enabled", 30, "registered")
     wait_until(lambda: notifier.metric("poller_config_mistakes") == 0, 20, "no longer refused")
     with Following(house):
         house.write(bank=house.branch)
-    wait_until(lambda: endpoints(house)["audit"] == "disabled", 10, "disabled")
+    wait_until(lambda: endpoints(house)["late"] == "disabled", 10, "disabled")
 
 
 def test_an_invalid_file_changes_nothing(house: House):

@@ -135,9 +135,10 @@ struct RepartitionFailureTests {
             for key in keys {
                 var bytes: [UInt8] = []
                 for _ in 0..<75_000 {
-                    withUnsafeBytes(of: generator.next()) { bytes += $0 }
+                    let next = generator.next()
+                    bytes += (0..<8).map { UInt8(truncatingIfNeeded: next >> (8 * $0)) }
                 }
-                let log = RedisArgument.string(layout.log("\(key.id)", 0))
+                let log = RedisArgument.string(layout.list(.log, "\(key.id)", 0))
                 _ = try await client.send(RedisCommand("RPUSH", [log, .bytes(bytes)]))
             }
             try await work.begin()
@@ -156,7 +157,7 @@ struct RepartitionFailureTests {
             #expect(try await work.sums(of: part) == sums)
             let home = layout.map.finalPartition(of: part.lanes.first ?? "")
             for name in part.names {
-                let log = RedisArgument.string(layout.log(name, home))
+                let log = RedisArgument.string(layout.list(.log, name, home))
                 #expect(try await client.send(RedisCommand("LLEN", [log])).int == 1)
             }
         }
