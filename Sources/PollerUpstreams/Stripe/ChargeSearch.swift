@@ -89,6 +89,8 @@ struct ChargeSearch {
 final class ChargeSearchMarks: Sendable {
     /// The maximum number of stored positions, about 200 kB.
     private static let countMax = 1000
+    /// The maximum number of stored ages, about 2 MB.
+    private static let begunMax = 10_000
     /// How long a position is used, from its first page.
     ///
     /// A search continues at every poll, at most a minute apart. A charge made meanwhile is not searched for: it has
@@ -102,6 +104,8 @@ final class ChargeSearchMarks: Sendable {
     }
 
     private let marks = Mutex<[String: Mark]>([:])
+    /// The time of the first call, by name.
+    private let begun = Mutex<[String: Duration]>([:])
 
     func cursor(of name: String, at now: Duration) -> String? {
         marks.withLock { marks in
@@ -123,11 +127,14 @@ final class ChargeSearchMarks: Sendable {
     }
 
     /// Returns the time since the first call with this name, which is forgotten after an hour.
+    ///
+    /// A name is kept although others are new: its caller waits until it has a certain age.
     func age(of name: String, at now: Duration) -> Duration {
-        marks.withLock { marks in
-            if let mark = marks[name], now - mark.began < Self.span { return now - mark.began }
-            if marks.count >= Self.countMax { marks.removeAll(keepingCapacity: true) }
-            marks[name] = Mark(cursor: "", began: now)
+        begun.withLock { begun in
+            if let since = begun[name], now - since < Self.span { return now - since }
+            begun[name] = nil
+            if begun.count >= Self.begunMax { begun = begun.filter { now - $0.value < Self.span } }
+            if begun.count < Self.begunMax { begun[name] = now }
             return .zero
         }
     }
