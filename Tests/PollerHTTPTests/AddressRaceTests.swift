@@ -184,10 +184,14 @@ private struct SilentListener {
 
     var address: SocketAddress? { listener.localAddress }
 
-    /// Accepts the waiting connections, and later ones at once.
+    /// Accepts the waiting connections, and later ones at once; returns when it does.
     func accept() async throws {
         try await listener.setOption(ChannelOptions.autoRead, value: true).get()
         listener.read()
+        guard let address else { return }
+        let group = MultiThreadedEventLoopGroup.singleton
+        let channel = try await ClientBootstrap(group: group).connect(to: address).get()
+        try await channel.close().get()
     }
 
     func close() async throws {

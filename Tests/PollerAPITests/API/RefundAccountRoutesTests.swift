@@ -176,6 +176,7 @@ struct RefundAccountRoutesTests {
             let body = #"{"holder":"A","iban":"GB82WEST12345698765432"}"#
             let taken = try await api.post(Self.api, body)
             #expect(taken.status == 202 && payers.given.count == 1, "\(taken.text)")
+            #expect(api.plan.failures == 1)
             let entries = try await api.get("/v1/audit").list("data")
             #expect(entries.map { $0["action"] as? String } == ["giveRefundAccount"])
         }
@@ -186,6 +187,7 @@ struct RefundAccountRoutesTests {
             let page = try await type(api, "holder=A&iban=\(Self.iban)", cookie)
             #expect(page.status == 200, "\(page.text)")
             #expect(page.text.contains("send your money to this account"))
+            #expect(api.plan.failures == 1)
         }
     }
 

@@ -73,6 +73,11 @@ struct HTTPSourcesTests {
         #expect(throws: InvalidInput.self) { try sources().key(of: url, account: nil, among: .all) }
         let key = try sources().key(of: url, account: AccountID("other"), among: .all)
         #expect(key.account.description == "other")
+        // The upstreams of other accounts do not count.
+        #expect(try sources().key(of: url, account: nil, among: .some([key.account])) == key)
+        #expect(throws: InvalidInput.self) {
+            try sources().key(of: url, account: AccountID("twin"), among: .some([key.account]))
+        }
         for wrong in ["bank", "nobody"] {
             #expect(throws: InvalidInput.self) {
                 try sources().key(of: url, account: AccountID(wrong), among: .all)

@@ -4,11 +4,12 @@ import NIOHTTP1
 import Poller
 import PollerIdentity
 import PollerPayments
-import PollerUpstreams
 import PollerWatches
 import StripeAPI
 import Synchronization
 import Testing
+
+@testable import PollerUpstreams
 
 @Suite("The search for a charge")
 struct ChargeSearchTests {
@@ -178,6 +179,16 @@ struct ChargeSearchTests {
             #expect(found(await charge(other, after: attempt))?.id.description == "ch_2")
             #expect(posts() == 3)
         }
+    }
+
+    @Test("the age of a charge in doubt is kept although a thousand others are in doubt")
+    func ages() {
+        let marks = ChargeSearchMarks()
+        #expect(marks.age(of: "first", at: .zero) == .zero)
+        for number in 0...1000 {
+            #expect(marks.age(of: "\(number)", at: .seconds(1)) == .zero)
+        }
+        #expect(marks.age(of: "first", at: .seconds(60)) == .seconds(60))
     }
 
     /// A charger with a clock that stands still by default.

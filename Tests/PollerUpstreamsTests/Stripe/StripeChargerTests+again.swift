@@ -92,8 +92,10 @@ extension StripeChargerTests {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")
             let made = try #require(self.made(try await charge(rig, .whole)))
+            let reused = #"{"error":{"type":"idempotency_error","message":"x"}}"#
             for members in [
                 #","mode":"status","status":429"#, #","mode":"status","status":403"#,
+                #","mode":"status","status":400,"body":\#(reused)"#,
                 #","mode":"reset","after":true"#,
             ] {
                 try await disturb(rig, "/v1/refunds", members)
