@@ -303,16 +303,18 @@ def test_an_upgrade_restarts_running_units_and_keeps_the_configuration(running: 
     waiting = "pollerd@waiting.service"
     options = ("ROLE=worker", "POLLER_ADMIN_BIND=127.0.0.1:9099", "POLLER_REDIS_URL=redis://127.0.0.1:1")
     running.shell(f"printf '%s\\n' {' '.join(options)} > /etc/poller/waiting.env")
-    running.run("systemctl", "start", "--no-block", waiting)
-    old = wait_until(lambda: main_pid(running, waiting), 10, "it waits for Redis")
-    before = {unit: show(running, unit, "MainPID") for unit in UNITS}
-    running.run("dpkg", "--force-unsafe-io", "-i", f"/tmp/{packages['poller'].name}")
-    for unit, role in zip(UNITS, ROLES, strict=True):
-        assert show(running, unit, "MainPID") != before[unit] and ready(running, role) == "200"
-    wait_until(lambda: main_pid(running, waiting) not in (None, old), 20, "it runs the new program")
-    assert show(running, waiting, "ActiveState") == "activating" and show(running, waiting, "NRestarts") == "0"
-    running.run("systemctl", "stop", waiting)
-    running.run("rm", "/etc/poller/waiting.env")
+    try:
+        running.run("systemctl", "start", "--no-block", waiting)
+        old = wait_until(lambda: main_pid(running, waiting), 10, "it waits for Redis")
+        before = {unit: show(running, unit, "MainPID") for unit in UNITS}
+        running.run("dpkg", "--force-unsafe-io", "-i", f"/tmp/{packages['poller'].name}")
+        for unit, role in zip(UNITS, ROLES, strict=True):
+            assert show(running, unit, "MainPID") != before[unit] and ready(running, role) == "200"
+        wait_until(lambda: main_pid(running, waiting) not in (None, old), 20, "it runs the new program")
+        assert show(running, waiting, "ActiveState") == "activating" and show(running, waiting, "NRestarts") == "0"
+    finally:
+        running.run("systemctl", "stop", waiting)
+        running.run("rm", "/etc/poller/waiting.env")
     assert "12111" in running.run("cat", "/etc/poller/poller.env").stdout
 
 
