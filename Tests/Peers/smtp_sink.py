@@ -4,9 +4,9 @@ Prints one JSON object per line: first {"port": N}, then one for each mail:
 {"from", "to", "peer_port", "headers", "parts": {"text/plain": …, "text/html": …}, "defects", "raw"}.
 
 The recipient determines the reply: tempfail@… gets 451, permfail@… 550 for an unknown mailbox, and policy@… 550 for
-policy. Each name in REFUSALS gets its reply there. datafail@… gets 554 after the message, and slow@… gets the reply to
-its RCPT after a minute. Every other mail is accepted. The sender refused@… is rejected. The sender doubtful@… gets 451
-once and is rejected after that.
+policy. mute@… gets 550 and no reply to a later QUIT. Each name in REFUSALS gets its reply there. datafail@… gets 554
+after the message, and slow@… gets the reply to its RCPT after a minute. Every other mail is accepted. The sender
+refused@… is rejected. The sender doubtful@… gets 451 once and is rejected after that.
 """
 
 import argparse
@@ -51,6 +51,9 @@ class Sink:
             return "451 4.3.0 try again later"
         if local == "permfail":
             return "550 5.1.1 no such mailbox"
+        if local == "mute":
+            session.is_mute = True
+            return "550 5.1.1 no such mailbox"
         if local == "policy":
             return "550 5.7.1 relaying denied"
         if local in REFUSALS:
@@ -59,6 +62,11 @@ class Sink:
             await asyncio.sleep(60)
         envelope.rcpt_tos.append(address)
         return "250 2.1.5 fine"
+
+    async def handle_QUIT(self, server, session, envelope):
+        if getattr(session, "is_mute", False):
+            await asyncio.sleep(60)
+        return "221 2.0.0 bye"
 
     async def handle_DATA(self, server, session, envelope):
         if envelope.rcpt_tos[0].startswith("datafail@"):

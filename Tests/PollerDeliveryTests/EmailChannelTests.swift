@@ -279,6 +279,26 @@ struct EmailChannelTests {
         await open.close()
     }
 
+    @Test("a relay that ignores QUIT after a rejection delays the answer by the timeout at most")
+    func mute() async throws {
+        let channel = EmailChannel(
+            relay: try SMTPRelay("smtp://127.0.0.1:\(try await sink.port())"),
+            sender: try MailSender("pay@shop.example"),
+            timeout: .seconds(2),
+            wallClock: { VirtualTime.start }
+        )
+        let url = try NotifyURL("mailto:mute@example.org")
+        let clock = ContinuousClock()
+        let start = clock.now
+        let result = await channel.deliver(Samples.event(), to: url, attempt: 1)
+        #expect(result.outcome == .rejected && result.code == 550)
+        // libcurl's own limit for a reply is ten minutes, and it ignores the limit of the transfer here.
+        #expect(clock.now - start < .seconds(20))
+        let other = try NotifyURL("mailto:quick@example.org")
+        #expect(await channel.deliver(Samples.event(), to: other, attempt: 1).outcome == .delivered)
+        await channel.close()
+    }
+
     @Test("cancelling ends an attempt at a relay that does not answer")
     func cancelled() async throws {
         let channel = try await channel()

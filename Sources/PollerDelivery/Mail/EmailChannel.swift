@@ -30,6 +30,8 @@ package struct EmailChannel: DeliveryChannel, Service {
     /// libcurl blocks its thread. A relay takes tens of milliseconds per mail, so eight threads send 100 mails a
     /// second.
     private static let threads = 8
+    /// The longest wait for the ends of the threads at shutdown.
+    private static let quitPatience = Duration.seconds(2)
     package let schemes: Set<String> = ["mailto"]
     package let isSuperseding = true
     package let readsWatch = true
@@ -101,9 +103,24 @@ package struct EmailChannel: DeliveryChannel, Service {
     }
 
     /// Ends the threads; attempts that have not started fail.
+    ///
+    /// A thread that ends closes its connection, for which libcurl waits for the relay's reply to `QUIT`. A relay that
+    /// does not answer is not waited for.
     package func close() async {
-        // It fails only if it is already closed.
-        try? await pool.shutdownGracefully()
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        // Not a child task, because it cannot be cancelled. It ends with the last thread.
+        Task { [pool] in
+            // It fails only if it is already closed.
+            try? await pool.shutdownGracefully()
+            end.finish()
+        }
+        let timer = Task {
+            // Cancelled when the threads have ended.
+            try? await Task.sleep(for: Self.quitPatience)
+            end.finish()
+        }
+        for await _ in ended {}
+        timer.cancel()
     }
 
     package func wants(_ event: Event) -> Bool {
@@ -115,6 +132,9 @@ package struct EmailChannel: DeliveryChannel, Service {
         to target: DeliveryTarget,
         attempt: Int
     ) async -> AttemptResult {
+        // The reads below count, because the lease of the delivery must not end before the attempt.
+        let limit = min(target.endpoint?.timeout ?? timeout, timeout)
+        let end = NIODeadline.now() + .milliseconds(limit.ms)
         let recipient: MailAddress
         do throws(InvalidInput) {
             recipient = try MailAddress(target.url)
@@ -130,7 +150,7 @@ package struct EmailChannel: DeliveryChannel, Service {
                 from: sender,
                 endpoint: target.id(account: account)
             )
-            return await handOver(message, to: target, of: nil)
+            return await handOver(message, of: nil, until: end)
         }
         do {
             if let reason = try await suppressions?.reason(for: recipient, of: account) {
@@ -152,7 +172,7 @@ package struct EmailChannel: DeliveryChannel, Service {
             to: recipient,
             endpoint: target.id(account: account)
         )
-        var result = await handOver(message, to: target, of: account)
+        var result = await handOver(message, of: account, until: end)
         result.digest = content.digest(to: recipient)
         return result
     }
@@ -183,11 +203,10 @@ package struct EmailChannel: DeliveryChannel, Service {
     /// `account` is `nil` for a mail to operators, which is never suppressed.
     private func handOver(
         _ message: MailMessage,
-        to target: DeliveryTarget,
-        of account: AccountID?
+        of account: AccountID?,
+        until end: NIODeadline
     ) async -> AttemptResult {
-        let limit = min(target.endpoint?.timeout ?? timeout, timeout)
-        let (result, finding) = await hand(over: message, within: limit)
+        let (result, finding) = await hand(over: message, until: end)
         // The result of the mail counts. A finding that cannot be stored now is stored with the next mail.
         try? await note(finding, message.recipient, account)
         return result
@@ -274,14 +293,13 @@ package struct EmailChannel: DeliveryChannel, Service {
 
     private func hand(
         over message: MailMessage,
-        within limit: Duration
+        until end: NIODeadline
     ) async -> (AttemptResult, SMTPReply.Finding) {
-        let end = NIODeadline.now() + .milliseconds(limit.ms)
         guard await limiter.enter() else {
             return (.failed("the mail relay is too slow: no free slot to send", .local), .nothing)
         }
         defer { limiter.leave() }
-        let abort = AbortFlag()
+        let abort = AbortFlag(deadline: end + AbortFlag.margin)
         do {
             return try await withTaskCancellationHandler {
                 try await pool.runIfActive { send(message, until: end, abort: abort) }

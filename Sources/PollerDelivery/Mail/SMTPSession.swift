@@ -1,4 +1,5 @@
 import CCurl
+import NIOCore
 import PollerIdentity
 import Synchronization
 
@@ -65,15 +66,7 @@ import Synchronization
         let recipients = unsafe ccurl_list("<\(message.recipient)>")
         defer { unsafe ccurl_free_list(recipients) }
         _ = unsafe ccurl_set_list(handle, CURLOPT_MAIL_RCPT, recipients)
-        _ = unsafe ccurl_set_progress(
-            handle,
-            { context, _, _, _, _ in
-                guard let context = unsafe context else { return 0 }
-                let flag = unsafe Unmanaged<AbortFlag>.fromOpaque(context).takeUnretainedValue()
-                return flag.isRaised ? 1 : 0
-            },
-            unsafe Unmanaged.passUnretained(abort).toOpaque()
-        )
+        set(abort)
         var text = message.text
         return text.withUTF8 { bytes in
             unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
@@ -105,9 +98,27 @@ import Synchronization
         // libcurl decodes percent signs here.
         let address = sender.description.replacing("%", with: "%25")
         set(CURLOPT_CUSTOMREQUEST, "MAIL FROM:<\(address)>")
-        var reply = unsafe perform(nil)
-        reply.hidden = relay.credentialRedaction
-        return reply
+        let limit = TimeAmount.milliseconds(Int64(clamping: timeoutMs))
+        let abort = AbortFlag(deadline: .now() + limit + AbortFlag.margin)
+        set(abort)
+        return withExtendedLifetime(abort) {
+            var reply = unsafe perform(nil)
+            reply.hidden = relay.credentialRedaction
+            return reply
+        }
+    }
+
+    /// Ends the transfer when the flag is raised; the caller keeps the flag during the transfer.
+    private func set(_ abort: AbortFlag) {
+        _ = unsafe ccurl_set_progress(
+            handle,
+            { context, _, _, _, _ in
+                guard let context = unsafe context else { return 0 }
+                let flag = unsafe Unmanaged<AbortFlag>.fromOpaque(context).takeUnretainedValue()
+                return flag.isRaised ? 1 : 0
+            },
+            unsafe Unmanaged.passUnretained(abort).toOpaque()
+        )
     }
 
     /// Runs the transfer with buffers for libcurl's messages, which it writes during the transfer.
@@ -154,7 +165,8 @@ import Synchronization
         set(CURLOPT_NOSIGNAL, 1)
         // The limit covers the greeting and the login, not only the TCP connection.
         set(CURLOPT_CONNECTTIMEOUT_MS, min(Self.greetingMs, timeoutMs))
-        set(CURLOPT_SERVER_RESPONSE_TIMEOUT, Self.answerSeconds)
+        // It also limits the wait for a reply to `QUIT` when the session ends.
+        set(CURLOPT_SERVER_RESPONSE_TIMEOUT, min(Self.answerSeconds, timeoutMs / 1000 + 1))
         set(CURLOPT_TIMEOUT_MS, timeoutMs)
         _ = unsafe ccurl_set_connects(handle)
         set(CURLOPT_NETRC, Int(clamping: CURL_NETRC_IGNORED.rawValue))
@@ -200,10 +212,21 @@ final class SMTPSlot: Sendable {
 ///
 /// A class, because both threads hold it.
 final class AbortFlag: Sendable {
+    /// The time after libcurl's own limit, whose error is better, until the flag is raised.
+    static let margin = TimeAmount.seconds(1)
+
     private let raised = Atomic(false)
+    private let deadline: NIODeadline
+
+    /// Creates a flag that is also raised at a deadline.
+    ///
+    /// libcurl's own limit does not cover the wait for a reply to `QUIT`, which it sends after a rejection.
+    init(deadline: NIODeadline) {
+        self.deadline = deadline
+    }
 
     /// Whether the transfer should end.
-    var isRaised: Bool { raised.load(ordering: .relaxed) }
+    var isRaised: Bool { raised.load(ordering: .relaxed) || .now() >= deadline }
 
     /// Ends the transfer within about a second.
     func raise() {
