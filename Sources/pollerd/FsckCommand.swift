@@ -36,7 +36,9 @@ struct Fsck: AsyncParsableCommand {
             )
         }
         if lasting > 0 {
-            StandardStreams.printLine("\(lasting) cannot be repaired; see the Runbook")
+            StandardStreams.printLine(
+                "\(lasting) cannot be repaired; see pollerd fsck in OperatingACluster"
+            )
         }
         if repair ? lasting > 0 : faults > 0 { throw ExitCode(1) }
     }
