@@ -3,9 +3,10 @@ import PollerPayments
 
 /// The parts of a Connect platform's payment that its refund takes back from other accounts.
 ///
-/// Stripe leaves the transfer and the fee as they are unless the refund asks for them. It rejects a request to reverse a
-/// transfer or to return a fee that does not exist. Only the platform can return its fee, so it is asked for only with a
-/// transfer, or when the platform's key acts for the account that received the payment.
+/// Stripe leaves the transfer and the fee as they are unless the refund asks for them: both parameters are false by
+/// default, and only the application that created the charge may set them. So the fee is asked for only with a transfer,
+/// or when the platform's key acts for the account that received the payment. The description does not say what follows
+/// for a transfer or a fee that does not exist, so neither is asked for then.
 /// *Source*: <https://docs.stripe.com/api/refunds/create>, `reverse_transfer` and `refund_application_fee`.
 struct RefundSharing: Hashable {
     let reversesTransfer: Bool
