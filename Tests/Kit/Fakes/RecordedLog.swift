@@ -13,6 +13,11 @@ package final class RecordedLog: Sendable {
     /// The lines: `<level>: <message> <name>=<value> …`, the metadata sorted by name.
     package var all: [String] { lines.withLock { $0 } }
 
+    /// The lines of level error, without the level.
+    package var errors: [String] {
+        all.filter { $0.hasPrefix("error: ") }.map { String($0.dropFirst(7)) }
+    }
+
     /// A logger that writes here.
     package var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
 

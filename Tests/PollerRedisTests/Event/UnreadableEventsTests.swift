@@ -1,10 +1,8 @@
-import Logging
 import PollerIdentity
 import PollerQueue
 import PollerTesting
 import PollerWatches
 import RedisClient
-import Synchronization
 import Testing
 
 @testable import PollerDeliveries
@@ -193,10 +191,10 @@ struct UnreadableEventsTests {
 
     /// Runs `body` with a store on a fresh redis-server, what it logs, and the key of a watch.
     private func withStore(
-        _ body: (RedisWatchStore, ErrorLog, WatchKey) async throws -> Void
+        _ body: (RedisWatchStore, RecordedLog, WatchKey) async throws -> Void
     ) async throws {
         try await withRedis { client in
-            let log = ErrorLog()
+            let log = RecordedLog()
             let redis = RedisPartitions(
                 client: client,
                 layout: try await StoreLayout.created(on: client, partitions: 4),
@@ -207,35 +205,6 @@ struct UnreadableEventsTests {
                 log,
                 WatchKey("src_1", of: AccountID(unchecked: "acct_1"))
             )
-        }
-    }
-
-    /// The errors that a store has logged, with their metadata.
-    ///
-    /// A class, because handlers are copied.
-    private final class ErrorLog: Sendable {
-        private let lines = Mutex<[String]>([])
-
-        var errors: [String] { lines.withLock(\.self) }
-
-        var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
-
-        private struct Handler: LogHandler {
-            let log: ErrorLog
-            var metadata: Logger.Metadata = [:]
-            var logLevel = Logger.Level.error
-
-            subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-                get { metadata[key] }
-                set { metadata[key] = newValue }
-            }
-
-            func log(event: LogEvent) {
-                let fields = (event.metadata ?? [:]).map { "\($0)=\($1)" }.sorted()
-                log.lines.withLock {
-                    $0.append("\(event.message) " + fields.joined(separator: " "))
-                }
-            }
         }
     }
 }

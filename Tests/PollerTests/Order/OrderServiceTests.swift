@@ -134,6 +134,16 @@ struct OrderServiceTests {
             _ = try await enqueuer.enqueue([watch], reading: isReading)
             #expect(orderStore.events.map(\.type) == ["order.paid"])
         }
+        // A repeat reads no watch, because the order knows the payment.
+        let plan = FaultPlan()
+        plan.fail(.read, [.refused])
+        let repeating = Enqueuer(
+            watches: FaultyStore(rig.store, plan: plan),
+            deliveries: deliveries,
+            orders: service
+        )
+        _ = try await repeating.enqueue([try NewWatch(key: member("1"), order: key.order)])
+        #expect(plan.failures == 0)
         let known = try #require(try await orderStore.order(key))
         #expect(known.summary.payment.state == .paid && known.seq == 1)
         #expect(orderStore.events.first?.isLive == true)
