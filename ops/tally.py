@@ -1,12 +1,9 @@
-"""usage: tally.py REPORT.xml STATUS [AGAIN.xml] — prints `passed failed skipped` of one JUnit report.
+"""usage: tally.py REPORT.xml STATUS — prints `passed failed skipped` of one JUnit report.
 
 A line for each failure follows, with the test's name and its message. Each of these cases also counts as one failure: a
 missing or broken report, a report without tests, and a runner that failed although its report shows no failure.
 
 At the end are the slowest tests, as `took: SECONDS NAME`.
-
-AGAIN is the report of a second run of the failed tests. A test that passes there has passed, and is named as
-`unsteady:` with its first failure.
 """
 
 import sys
@@ -17,7 +14,7 @@ import xml.etree.ElementTree as ElementTree
 SLOWEST = 20
 
 
-def tally(path: str, status: int, again: str | None = None) -> tuple[int, int, int, list[str]]:
+def tally(path: str, status: int) -> tuple[int, int, int, list[str]]:
     """Counts the test cases of a report.
 
     A case with several failed assertions counts once.
@@ -26,19 +23,17 @@ def tally(path: str, status: int, again: str | None = None) -> tuple[int, int, i
     lines = []
     try:
         cases = cases_of(path)
-        repaired = {name_of(case) for case in cases_of(again) if not fate(case)} if again else set()
     except (OSError, ElementTree.ParseError) as error:
         return 0, 1, 0, [f"failed: no usable report of this run ({error}): counted as a failure"]
     for case in cases:
         if "skipped" in fate(case):
             skipped += 1
-        elif fate(case) and name_of(case) not in repaired:
+        elif fate(case):
             failed += 1
             lines.append(f"failed: {told(case)}")
         else:
             passed += 1
-            lines += [f"unsteady: {told(case)}"] if fate(case) else []
-    if not failed and not lines and (status != 0 or not cases):
+    if not failed and (status != 0 or not cases):
         what = f"the runner ended with status {status}" if status != 0 else "the run had no tests"
         lines.append(f"failed: {what}: counted as a failure")
         failed = 1
@@ -73,7 +68,7 @@ def told(case: ElementTree.Element) -> str:
 
 
 if __name__ == "__main__":
-    *counts, lines = tally(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])
+    *counts, lines = tally(sys.argv[1], int(sys.argv[2]))
     print(*counts)
     for line in lines:
         print(line)

@@ -331,15 +331,3 @@ def test_the_tally_names_the_slowest_tests(tmp_path: Path):
     counts, *slowest = done.stdout.splitlines()
     assert counts == "30 0 0"
     assert slowest == [f"took: {seconds:.1f} C.t{seconds}" for seconds in range(30, 10, -1)]
-
-
-def test_the_tally_names_tests_that_pass_only_in_a_second_run(tmp_path: Path):
-    first, again = tmp_path / "first.xml", tmp_path / "again.xml"
-    fails = '<testcase classname="C" name="{}"><failure message="{}"/></testcase>'
-    first.write_text(CASE.format(fails.format("a", "late") + fails.format("b", "wrong") + '<testcase name="c"/>'))
-    again.write_text(CASE.format('<testcase classname="C" name="a"/>' + fails.format("b", "wrong")))
-    done = subprocess.run([sys.executable, ROOT / "ops/tally.py", first, "1", again], capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["2 1 0", "unsteady: C.a: late", "failed: C.b: wrong"]
-    again.write_text("")
-    done = subprocess.run([sys.executable, ROOT / "ops/tally.py", first, "1", again], capture_output=True, text=True)
-    assert done.stdout.split()[:3] == ["0", "1", "0"], "the second run ended without a report"
