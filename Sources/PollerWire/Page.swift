@@ -29,18 +29,12 @@ package struct Page<Item: WireValue & Hashable>: WireObject, Hashable {
             Field("has_more", \.hasMore)
             Field(nullable: "next", \.next)
             if Item.self == Watch.self {
-                Field(
-                    "looked",
-                    \.looked,
-                    note: "The number of records read for this page. Few of them may match."
-                )
+                Field("looked", \.looked)
+                    .note("The number of records read for this page. Few of them may match.")
             }
             if Item.self == Event.self || Item.self == RawJSON.self {
-                Field(
-                    "gap",
-                    \.hasGap,
-                    note: "Earlier events are no longer kept. Read the current watches instead."
-                )
+                Field("gap", \.hasGap)
+                    .note("Earlier events are no longer kept. Read the current watches instead.")
             }
         }
     }

@@ -20,32 +20,18 @@ public struct NewAccessKey: WireObject, Hashable {
         mustBe: #"The body must be a key, an object such as {"role":"viewer"}"#,
         .keyword("required", #"["role"]"#)
     ) {
-        Field(
-            "role",
-            \.role,
-            note: "The key's role. Each role includes the permissions of the roles before it."
-        )
-        Field("name", \.name, .length(1...64), note: "A display name.")
-        Field(
-            "accounts",
-            \.accounts,
-            .size(1...50),
-            .each(.accountID),
-            note: "The accounts the key may access. Defaults to the accounts of the key that "
-                + "creates it."
-        )
-        Field(
-            "allow",
-            \.allow,
-            .size(0...30),
-            .each(.pattern("^[a-z]+:[a-z]+$")),
-            note: "Permissions in addition to the role's, such as payments:charge."
-        )
-        Field(
-            "expires_in",
-            \.expiresIn,
-            note: "The lifetime, 1m to 3660d. Absent: the key does not expire."
-        )
+        Field("role", \.role)
+            .note("The key's role. Each role includes the permissions of the roles before it.")
+        Field("name", \.name, .length(1...64)).note("A display name.")
+        Field("accounts", \.accounts, .size(1...50), .each(.accountID))
+            .note(
+                "The accounts the key may access. Defaults to the accounts of the key that creates "
+                    + "it."
+            )
+        Field("allow", \.allow, .size(0...30), .each(.pattern("^[a-z]+:[a-z]+$")))
+            .note("Permissions in addition to the role's, such as payments:charge.")
+        Field("expires_in", \.expiresIn)
+            .note("The lifetime, 1m to 3660d. Absent: the key does not expire.")
     }
 }
 
@@ -100,31 +86,21 @@ public struct AccessKey: WireObject, Hashable, CustomStringConvertible {
 
     package static let shape = Shape<AccessKey>("AccessKey") {
         Field("id", \.id)
-        Field(
-            "key",
-            \.reveal,
-            note: "The key's value, only in the response that created it. Send it as "
-                + "Authorization: Bearer …."
-        )
+        Field("key", \.reveal)
+            .note(
+                "The key's value, only in the response that created it. Send it as Authorization: "
+                    + "Bearer …."
+            )
         Field("name", \.name)
         Field("role", \.role)
-        Field("allow", \.allow, note: "Permissions in addition to the role's.")
-        Field("accounts", \.accounts, note: "Left out if the key may access all accounts.")
+        Field("allow", \.allow).note("Permissions in addition to the role's.")
+        Field("accounts", \.accounts).note("Left out if the key may access all accounts.")
         Field("created_at", \.createdAt)
-        Field(
-            "created_by",
-            \.createdBy,
-            note: "The creator. Left out if it is a key of another account."
-        )
-        Field(
-            "expires_at",
-            \.expiresAt,
-            note: "The expiry time. Left out if the key does not expire."
-        )
-        Field(
-            "last_used_at",
-            \.lastUsedAt,
-            note: "The last use, to the minute. Left out before the first use."
-        )
+        Field("created_by", \.createdBy)
+            .note("The creator. Left out if it is a key of another account.")
+        Field("expires_at", \.expiresAt)
+            .note("The expiry time. Left out if the key does not expire.")
+        Field("last_used_at", \.lastUsedAt)
+            .note("The last use, to the minute. Left out before the first use.")
     }
 }

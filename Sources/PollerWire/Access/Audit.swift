@@ -47,11 +47,8 @@ public struct AuditEntry: WireObject, Hashable {
         package static let shape = Shape<Target> {
             Field("kind", \.kind)
             Field("id", \.id)
-            Field(
-                "name",
-                \.name,
-                note: "The target's name at the time of the change. Left out if it has none."
-            )
+            Field("name", \.name)
+                .note("The target's name at the time of the change. Left out if it has none.")
         }
     }
 
@@ -63,41 +60,27 @@ public struct AuditEntry: WireObject, Hashable {
     public var after: String? { afterJSON?.description }
 
     package static let shape = Shape<AuditEntry>("AuditEntry") {
-        Field("id", \.id, note: "Ascending in the order in which changes were recorded.")
+        Field("id", \.id).note("Ascending in the order in which changes were recorded.")
         Field("at", \.at)
-        Field(
-            "by",
-            \.by,
-            note: "The key's name or ID. For a key limited to accounts, the name with the ID "
-                + "in parentheses. open without keys, configuration for the server's file, "
-                + "pollerd for the system itself."
-        )
-        Field(
-            "key",
-            \.key,
-            note: "Left out for keys of the server's file and for changes without a key."
-        )
+        Field("by", \.by)
+            .note(
+                "The key's name or ID. For a key limited to accounts, the name with the ID in "
+                    + "parentheses. open without keys, configuration for the server's file, "
+                    + "pollerd for the system itself."
+            )
+        Field("key", \.key)
+            .note("Left out for keys of the server's file and for changes without a key.")
         Field("role", \.role)
-        Field(
-            "address",
-            \.address,
-            note: "The peer address of the connection: the client or the last proxy."
-        )
-        Field("request", \.request, note: "The X-Request-Id of the response.")
-        Field("action", \.action, note: "The operation's name in this API description.")
+        Field("address", \.address)
+            .note("The peer address of the connection: the client or the last proxy.")
+        Field("request", \.request).note("The X-Request-Id of the response.")
+        Field("action", \.action).note("The operation's name in this API description.")
         Field("target", \.target)
-        Field("account", \.account, note: "Left out for a change of the whole cluster.")
-        Field(
-            "before",
-            \.beforeJSON,
-            note:
-                "The old values of the changed fields. Fields that did not exist are left out."
-        )
-        Field(
-            "after",
-            \.afterJSON,
-            note: "The new values of the same fields. Fields that no longer exist are left out."
-        )
-        Field("refused", \.refused, note: "The problem code, if the change was rejected.")
+        Field("account", \.account).note("Left out for a change of the whole cluster.")
+        Field("before", \.beforeJSON)
+            .note("The old values of the changed fields. Fields that did not exist are left out.")
+        Field("after", \.afterJSON)
+            .note("The new values of the same fields. Fields that no longer exist are left out.")
+        Field("refused", \.refused).note("The problem code, if the change was rejected.")
     }
 }

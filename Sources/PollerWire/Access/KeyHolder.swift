@@ -17,13 +17,9 @@ public struct KeyHolder: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<KeyHolder>("Caller") {
-        Field("name", \.name, note: "The name that logs show.")
-        Field(
-            "scopes",
-            \.scopes,
-            note: "The x-scope values of the operations that the key may use."
-        )
-        Field("accounts", \.accounts, note: "Left out if the key may access all accounts.")
-        Field("expires_at", \.endsAt, note: "Left out if the key does not expire.")
+        Field("name", \.name).note("The name that logs show.")
+        Field("scopes", \.scopes).note("The x-scope values of the operations that the key may use.")
+        Field("accounts", \.accounts).note("Left out if the key may access all accounts.")
+        Field("expires_at", \.endsAt).note("Left out if the key does not expire.")
     }
 }

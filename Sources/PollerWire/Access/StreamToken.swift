@@ -34,29 +34,16 @@ public struct StreamTokenRequest: WireObject, Hashable {
         )
     ) {
         Field("account", \.account, .accountID, .standard("\"default\""))
-        Field(
-            "sources",
-            \.sources,
-            .size(1...20),
-            .each(.sourceID),
-            note: "Limits the token to events of these sources."
-        )
-        Field(
-            "types",
-            \.types,
-            .size(1...20),
-            .each(.pattern("^[a-z0-9_.-]{1,128}([.][*])?$")),
-            note: "Limits the token to these event types, such as source.chargeable or source.*."
-        )
-        Field(
-            "view",
-            \.view,
-            .standard("\"public\""),
-            note:
-                "public shows only data for the customer of a source; full shows events "
-                + "as they were recorded."
-        )
-        Field("ttl", \.ttl, note: "The lifetime, 1s to 1h. Default: 10m.")
+        Field("sources", \.sources, .size(1...20), .each(.sourceID))
+            .note("Limits the token to events of these sources.")
+        Field("types", \.types, .size(1...20), .each(.pattern("^[a-z0-9_.-]{1,128}([.][*])?$")))
+            .note("Limits the token to these event types, such as source.chargeable or source.*.")
+        Field("view", \.view, .standard("\"public\""))
+            .note(
+                "public shows only data for the customer of a source; full shows events as they "
+                    + "were recorded."
+            )
+        Field("ttl", \.ttl).note("The lifetime, 1s to 1h. Default: 10m.")
     }
 }
 
@@ -75,13 +62,11 @@ public struct StreamToken: WireObject, Hashable, CustomStringConvertible {
     public var description: String { "StreamToken(redacted)" }
 
     package static let shape = Shape<StreamToken>("StreamToken") {
-        Field(
-            "token",
-            \.reveal,
-            note:
+        Field("token", \.reveal)
+            .note(
                 #"Shown as {"op":"auth","token":…}, as Authorization: Bearer …, or as subprotocol "#
-                + "poller.token.…; never in a URL."
-        )
+                    + "poller.token.…; never in a URL."
+            )
         Field("expires_at", \.expiresAt)
     }
 }

@@ -20,18 +20,13 @@ public struct Worker: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<Worker>("Worker") {
-        Field("id", \.id, note: "The process ID, as explain shows it for the holder of a lease.")
+        Field("id", \.id).note("The process ID, as explain shows it for the holder of a lease.")
         Field("roles", \.roles, .each(.words("worker", "notifier", "gateway", "api")))
         Field("host", \.host)
         Field("pid", \.pid)
         Field("version", \.version)
         Field("started_at", \.startedAt)
-        Field(
-            "in_flight",
-            \.inFlight,
-            .count,
-            note: "Items in progress at the last heartbeat."
-        )
+        Field("in_flight", \.inFlight, .count).note("Items in progress at the last heartbeat.")
     }
 }
 
@@ -55,18 +50,11 @@ public struct DepartedWorker: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<DepartedWorker>("DepartedWorker") {
-        Field("process", \.process, note: "The process as of its last heartbeat.")
-        Field(
-            "departed_at",
-            \.departedAt,
-            note: "For a lost process, when its heartbeat expired: six seconds after the last "
-                + "one."
-        )
-        Field(
-            "how",
-            \.how,
-            note: "clean: shut down. lost: killed, crashed or disconnected from the store."
-        )
+        Field("process", \.process).note("The process as of its last heartbeat.")
+        Field("departed_at", \.departedAt)
+            .note("For a lost process, when its heartbeat expired: six seconds after the last one.")
+        Field("how", \.how)
+            .note("clean: shut down. lost: killed, crashed or disconnected from the store.")
     }
 }
 
@@ -113,20 +101,17 @@ public struct Stats: WireObject, Hashable {
         package init() {}
 
         package static let shape = Shape<Counts>("Counts") {
-            Field("pending", \.pending, note: "Waiting for their due time or their lane.")
-            Field("overdue", \.overdue, note: "Pending ones that are already due.")
-            Field("leased", \.leased, note: "Leased by a process.")
-            Field(
-                "closed",
-                \.closed,
-                note:
-                    "Closed and still kept for reading and for later payment changes, "
-                    + "without orders and incidents. For deliveries, those with nothing "
-                    + "left to send."
-            )
-            Field("outbox", \.outbox, note: "Events in the outbox.")
-            Field("undelivered", \.undelivered, note: "Events not yet marked for delivery.")
-            Field("lanes", \.lanes, note: "Lanes, or endpoints, that are not empty.")
+            Field("pending", \.pending).note("Waiting for their due time or their lane.")
+            Field("overdue", \.overdue).note("Pending ones that are already due.")
+            Field("leased", \.leased).note("Leased by a process.")
+            Field("closed", \.closed)
+                .note(
+                    "Closed and still kept for reading and for later payment changes, without "
+                        + "orders and incidents. For deliveries, those with nothing left to send."
+                )
+            Field("outbox", \.outbox).note("Events in the outbox.")
+            Field("undelivered", \.undelivered).note("Events not yet marked for delivery.")
+            Field("lanes", \.lanes).note("Lanes, or endpoints, that are not empty.")
         }
     }
 
@@ -159,11 +144,8 @@ public struct Stats: WireObject, Hashable {
             Field("held", \.held, .count)
             Field("slowed", \.slowed, .count)
             Field("flowing", \.flowing, .count)
-            Field(
-                "complete",
-                \.complete,
-                note: "false if there are more lanes than were counted (10,000)."
-            )
+            Field("complete", \.complete)
+                .note("false if there are more lanes than were counted (10,000).")
         }
     }
 
@@ -172,47 +154,24 @@ public struct Stats: WireObject, Hashable {
     package static let shape = Shape<Stats>("Stats") {
         Field("watches", \.watches)
         Field("deliveries", \.deliveries)
-        Field("lanes", \.lanes, .added, note: "Lanes of watches by state.")
-        Field(
-            "oldest_overdue_ms",
-            \.oldestOverdueMs,
-            .count,
-            .added,
-            note: "How long the longest overdue watch has been due."
-        )
-        Field(
-            "quarantined",
-            \.quarantined,
-            .count,
-            .added,
-            note: "Watches that need an operator."
-        )
-        Field("workers", \.workers, .count, .added, note: "Processes that poll.")
-        Field(
-            "workers_wanted",
-            \.workersWanted,
-            .count,
-            .added,
-            note: "The number of workers the cluster could use now, for the polls in progress "
-                + "and those its lanes would allow. A lane at its limit needs no more."
-        )
-        Field("notifiers", \.notifiers, .count, .added, note: "Processes that deliver.")
-        Field(
-            "deliveries_dead",
-            \.dead,
-            .count,
-            .added,
-            note: "Deliveries with at least one dead letter."
-        )
-        Field(
-            "endpoints_down",
-            \.endpointsDown,
-            .count,
-            .added,
-            note:
-                "Endpoints that do not respond, or respond with errors only, and are "
-                + "probed. Disabled endpoints are not counted."
-        )
+        Field("lanes", \.lanes, .added).note("Lanes of watches by state.")
+        Field("oldest_overdue_ms", \.oldestOverdueMs, .count, .added)
+            .note("How long the longest overdue watch has been due.")
+        Field("quarantined", \.quarantined, .count, .added).note("Watches that need an operator.")
+        Field("workers", \.workers, .count, .added).note("Processes that poll.")
+        Field("workers_wanted", \.workersWanted, .count, .added)
+            .note(
+                "The number of workers the cluster could use now, for the polls in progress and "
+                    + "those its lanes would allow. A lane at its limit needs no more."
+            )
+        Field("notifiers", \.notifiers, .count, .added).note("Processes that deliver.")
+        Field("deliveries_dead", \.dead, .count, .added)
+            .note("Deliveries with at least one dead letter.")
+        Field("endpoints_down", \.endpointsDown, .count, .added)
+            .note(
+                "Endpoints that do not respond, or respond with errors only, and are probed. "
+                    + "Disabled endpoints are not counted."
+            )
     }
 }
 
@@ -233,18 +192,12 @@ public struct Account: WireObject, Hashable {
 
     package static let shape = Shape<Account>("Account") {
         Field("id", \.id)
-        Field("open", \.open, .count, note: "Open watches.")
-        Field(
-            nullable: "open_max",
-            \.openMax,
-            note: "The maximum number of open watches. null for no limit."
-        )
-        Field("endpoints", \.endpoints, .count, note: "Registered endpoints.")
-        Field(
-            nullable: "endpoints_max",
-            \.endpointsMax,
-            note: "The maximum number of endpoints. null for no limit."
-        )
+        Field("open", \.open, .count).note("Open watches.")
+        Field(nullable: "open_max", \.openMax)
+            .note("The maximum number of open watches. null for no limit.")
+        Field("endpoints", \.endpoints, .count).note("Registered endpoints.")
+        Field(nullable: "endpoints_max", \.endpointsMax)
+            .note("The maximum number of endpoints. null for no limit.")
     }
 }
 
@@ -331,35 +284,22 @@ public struct WatchExplanation: WireObject, Hashable {
         Field("kind", \.kind)
         Field("place", \.place)
         Field("due_at", \.dueAt)
-        Field(
-            "urgent",
-            \.isUrgent,
-            note: "Whether it is polled before the other watches of its lane."
-        )
-        Field("ahead", \.ahead, .count, note: "Watches of its lane that are polled before it.")
-        Field("owner", \.owner, note: "The process that holds the lease; see /v1/workers.")
+        Field("urgent", \.isUrgent)
+            .note("Whether it is polled before the other watches of its lane.")
+        Field("ahead", \.ahead, .count).note("Watches of its lane that are polled before it.")
+        Field("owner", \.owner).note("The process that holds the lease; see /v1/workers.")
         Field("until", \.until)
         Field("closed_reason", \.closedReason)
-        Field(
-            nullable: "earliest_poll_at",
-            \.earliestPollAt,
-            note:
-                "The earliest poll, as far as known now. If the lane's circuit is open, "
-                + "the time of the next probe. null if it depends on an operator or on "
-                + "the end of a poll in progress."
-        )
-        Field(
-            "reasons",
-            \.reasons,
-            note: "What the watch waits for, one sentence each, the most important first."
-        )
-        Field(
-            "crashes",
-            \.crashes,
-            .count,
-            note: "Consecutive workers that died while polling it. At 5 it is moved to "
-                + "quarantine."
-        )
+        Field(nullable: "earliest_poll_at", \.earliestPollAt)
+            .note(
+                "The earliest poll, as far as known now. If the lane's circuit is open, the time "
+                    + "of the next probe. null if it depends on an operator or on the end of a "
+                    + "poll in progress."
+            )
+        Field("reasons", \.reasons)
+            .note("What the watch waits for, one sentence each, the most important first.")
+        Field("crashes", \.crashes, .count)
+            .note("Consecutive workers that died while polling it. At 5 it is moved to quarantine.")
         Field("lane", \.lane)
     }
 }

@@ -59,40 +59,26 @@ public struct Lane: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<Lane>("Lane") {
-        Field("id", \.id, note: "ACCOUNT/ENDPOINT.")
-        Field("state", \.state, note: "The most important state of the lane.")
-        Field(
-            "waiting",
-            \.waiting,
-            .count,
-            note: "Watches that wait for their due time or for the lane."
-        )
-        Field("overdue", \.overdue, .count, note: "Pending ones that are already due.")
+        Field("id", \.id).note("ACCOUNT/ENDPOINT.")
+        Field("state", \.state).note("The most important state of the lane.")
+        Field("waiting", \.waiting, .count)
+            .note("Watches that wait for their due time or for the lane.")
+        Field("overdue", \.overdue, .count).note("Pending ones that are already due.")
         Field(nullable: "oldest_due_at", \.oldestDueAt)
-        Field(
-            "overdue_ms",
-            \.overdueMs,
-            .count,
-            note: "How long the longest overdue watch has been due."
-        )
+        Field("overdue_ms", \.overdueMs, .count)
+            .note("How long the longest overdue watch has been due.")
         Field("in_flight", \.inFlight, .count)
         Field("limit", \.limit)
         Field("paused", \.isPaused)
-        Field(nullable: "held_until", \.heldUntil, note: "No poll before this time.")
-        Field(
-            "factor",
-            \.factor,
-            .keyword("minimum", "0"),
-            .keyword("maximum", "1"),
-            note: "The fraction of the limit in use after a 429. It grows back by 0.05 a second."
-        )
-        Field("failures", \.failures, .count, note: "Consecutive polls without a usable response.")
-        Field(
-            "failure",
-            \.failure,
-            note: "The kind of the last failure: silent (no response), errors (responses such "
-                + "as 5xx) or denied (401 or 403)."
-        )
+        Field(nullable: "held_until", \.heldUntil).note("No poll before this time.")
+        Field("factor", \.factor, .keyword("minimum", "0"), .keyword("maximum", "1"))
+            .note("The fraction of the limit in use after a 429. It grows back by 0.05 a second.")
+        Field("failures", \.failures, .count).note("Consecutive polls without a usable response.")
+        Field("failure", \.failure)
+            .note(
+                "The kind of the last failure: silent (no response), errors (responses such as "
+                    + "5xx) or denied (401 or 403)."
+            )
         Field("circuit", \.circuit)
         Field("partition", \.partition)
     }
@@ -112,16 +98,14 @@ public struct LaneLimit: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<LaneLimit>("LaneLimit") {
-        Field("rate", \.rate, note: "Polls per second. 0 for no limit.")
-        Field(
-            "burst",
-            \.burst,
-            note:
-                "Polls that may start at the same time. Within any second at most rate "
-                + "+ burst polls start."
-        )
-        Field("concurrency", \.concurrency, note: "Concurrent polls.")
-        Field("default", \.isDefault, note: "Whether the lane uses the default limit.")
+        Field("rate", \.rate).note("Polls per second. 0 for no limit.")
+        Field("burst", \.burst)
+            .note(
+                "Polls that may start at the same time. Within any second at most rate + burst "
+                    + "polls start."
+            )
+        Field("concurrency", \.concurrency).note("Concurrent polls.")
+        Field("default", \.isDefault).note("Whether the lane uses the default limit.")
     }
 }
 
@@ -170,7 +154,7 @@ public struct LaneLimitChange: WireObject, Hashable {
             #""Either parts of a limit, of which what is absent or null stays as it is, or default alone.""#
         )
     ) {
-        Field("rate", \.rate, .rate(0.001...1_000_000), note: "Polls per second. 0 for no limit.")
+        Field("rate", \.rate, .rate(0.001...1_000_000)).note("Polls per second. 0 for no limit.")
         Field("burst", \.burst, .range(1...1_000_000))
         Field("concurrency", \.concurrency, .range(1...1_000_000))
         Field("default", \.usesDefault)

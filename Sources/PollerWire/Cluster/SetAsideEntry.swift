@@ -42,12 +42,12 @@ public struct SetAsideEntry: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<SetAsideEntry>("SetAsideEntry") {
-        Field("id", \.id, note: "The ID for redrive and dismiss.")
-        Field("reader", \.reader, note: "The reader whose processes ended.")
-        Field("account", \.account, note: "Left out for an entry of the cluster.")
-        Field("about", \.about, note: "The source, event or endpoint it is about.")
-        Field("deaths", \.deaths, .count, note: "Processes that ended while they handled it.")
-        Field("first_at", \.firstAt, note: "When the first of them began to handle it.")
-        Field("set_aside_at", \.setAsideAt, note: "When it was set aside.")
+        Field("id", \.id).note("The ID for redrive and dismiss.")
+        Field("reader", \.reader).note("The reader whose processes ended.")
+        Field("account", \.account).note("Left out for an entry of the cluster.")
+        Field("about", \.about).note("The source, event or endpoint it is about.")
+        Field("deaths", \.deaths, .count).note("Processes that ended while they handled it.")
+        Field("first_at", \.firstAt).note("When the first of them began to handle it.")
+        Field("set_aside_at", \.setAsideAt).note("When it was set aside.")
     }
 }

@@ -55,77 +55,44 @@ public struct Delivery: WireObject, Hashable {
     package static let shape = Shape<Delivery>("Delivery") {
         Field("id", \.id)
         Field("endpoint", \.endpoint)
-        Field(
-            "endpoint_name",
-            \.endpointName,
-            note: "The endpoint's display name. Left out if it has none."
-        )
-        Field(nullable: "url", \.url, note: "The URL of an inline notify recipient.")
+        Field("endpoint_name", \.endpointName)
+            .note("The endpoint's display name. Left out if it has none.")
+        Field(nullable: "url", \.url).note("The URL of an inline notify recipient.")
         Field("account", \.account)
         Field("source", \.source)
         Field("kind", \.kind, .eventObjectKind)
-        Field(
-            "state",
-            \.state,
-            note:
-                "dead: at least one event is a dead letter and no more attempts are "
-                + "made. done: nothing is left to send. That does not prove that an event "
-                + "was delivered: with attempts 0 none was."
-        )
-        Field(
-            "last_seq",
-            \.lastSeq,
-            .count,
-            note: "The seq of the last event that was accepted or dead-lettered."
-        )
-        Field(
-            "failures",
-            \.failures,
-            .count,
-            note: "Failed attempts of the current event, as the retry schedule counts them."
-        )
-        Field("attempts", \.attempts, .count, note: "The total number of attempts.")
-        Field("dead_seqs", \.deadSeqs, note: "The newest 20 dead-lettered events.")
-        Field(
-            "retrying_seqs",
-            \.retryingSeqs,
-            note: "The dead-lettered events that are being retried."
-        )
-        Field(
-            nullable: "failing_since",
-            \.failingSince,
-            note: "The first failure of the current event."
-        )
-        Field(
-            nullable: "next_attempt_at",
-            \.nextAttemptAt,
-            note:
-                "The next attempt, not before the endpoint's hold ends. null while the "
-                + "endpoint is paused."
-        )
-        Field(
-            nullable: "last_error",
-            \.lastError,
-            note: "Why the last attempt failed, or why the dead-lettered event was not accepted."
-        )
-        Field(
-            "last_attempt_at",
-            \.lastAttemptAt,
-            note:
-                "The last attempt. Left out before the first one, and once the attempt "
-                + "log has expired."
-        )
-        Field(
-            "given_up_at",
-            \.givenUpAt,
-            note: "When the delivery stopped with dead-lettered events."
-        )
-        Field(
-            "endpoint_health",
-            \.endpointHealth,
-            note:
-                "In lists, only if the delivery waits and its endpoint is held or paused."
-        )
+        Field("state", \.state)
+            .note(
+                "dead: at least one event is a dead letter and no more attempts are made. done: "
+                    + "nothing is left to send. That does not prove that an event was delivered: "
+                    + "with attempts 0 none was."
+            )
+        Field("last_seq", \.lastSeq, .count)
+            .note("The seq of the last event that was accepted or dead-lettered.")
+        Field("failures", \.failures, .count)
+            .note("Failed attempts of the current event, as the retry schedule counts them.")
+        Field("attempts", \.attempts, .count).note("The total number of attempts.")
+        Field("dead_seqs", \.deadSeqs).note("The newest 20 dead-lettered events.")
+        Field("retrying_seqs", \.retryingSeqs)
+            .note("The dead-lettered events that are being retried.")
+        Field(nullable: "failing_since", \.failingSince)
+            .note("The first failure of the current event.")
+        Field(nullable: "next_attempt_at", \.nextAttemptAt)
+            .note(
+                "The next attempt, not before the endpoint's hold ends. null while the endpoint is "
+                    + "paused."
+            )
+        Field(nullable: "last_error", \.lastError)
+            .note("Why the last attempt failed, or why the dead-lettered event was not accepted.")
+        Field("last_attempt_at", \.lastAttemptAt)
+            .note(
+                "The last attempt. Left out before the first one, and once the attempt log has "
+                    + "expired."
+            )
+        Field("given_up_at", \.givenUpAt)
+            .note("When the delivery stopped with dead-lettered events.")
+        Field("endpoint_health", \.endpointHealth)
+            .note("In lists, only if the delivery waits and its endpoint is held or paused.")
     }
 }
 
@@ -194,28 +161,19 @@ public struct DeliveryAttempt: WireObject, Hashable {
         Field("at", \.at)
         Field("event", \.event)
         Field("seq", \.seq)
-        Field(
-            "number",
-            \.number,
-            .keyword("minimum", "1"),
-            note: "1 for the first attempt of the event."
-        )
+        Field("number", \.number, .keyword("minimum", "1"))
+            .note("1 for the first attempt of the event.")
         Field("outcome", \.outcome)
         Field("class", \.kind)
-        Field(nullable: "code", \.code, note: "The HTTP or SMTP status.")
-        Field(
-            nullable: "address",
-            \.address,
-            note: "The IP address and port of the connection."
-        )
-        Field("ms", \.spans, note: "The known durations of the phases of the attempt.")
+        Field(nullable: "code", \.code).note("The HTTP or SMTP status.")
+        Field(nullable: "address", \.address).note("The IP address and port of the connection.")
+        Field("ms", \.spans).note("The known durations of the phases of the attempt.")
         Field(nullable: "reason", \.reason)
-        Field(
-            nullable: "excerpt",
-            \.excerpt,
-            note: "The first KiB of the answer, control characters made harmless; null when it was "
-                + "accepted."
-        )
+        Field(nullable: "excerpt", \.excerpt)
+            .note(
+                "The first KiB of the answer, control characters made harmless; null when it was "
+                    + "accepted."
+            )
     }
 }
 
@@ -238,21 +196,12 @@ public struct ReplayRequest: WireObject, Hashable {
         "a replay",
         mustBe: #"The body must be a replay, an object such as {"status":"dead"}"#
     ) {
-        Field(
-            "status",
-            \.status,
-            .standard("\"dead\""),
-            note: "dead: dead letters only. all: every event since a time, accepted "
-                + "or not."
-        )
-        Field("since", \.since, note: "Only events recorded since this time. Required with all.")
-        Field("rate", \.rate, .range(1...10_000), .standard("100"), note: "Deliveries per second.")
-        Field(
-            "dry_run",
-            \.isDryRun,
-            .standard("false"),
-            note: "Counts the events without sending them."
-        )
+        Field("status", \.status, .standard("\"dead\""))
+            .note("dead: dead letters only. all: every event since a time, accepted or not.")
+        Field("since", \.since).note("Only events recorded since this time. Required with all.")
+        Field("rate", \.rate, .range(1...10_000), .standard("100")).note("Deliveries per second.")
+        Field("dry_run", \.isDryRun, .standard("false"))
+            .note("Counts the events without sending them.")
     }
 }
 
@@ -301,23 +250,14 @@ public struct Replay: WireObject, Hashable {
         Field("endpoint", \.endpoint)
         Field("state", \.state)
         Field("status", \.status)
-        Field(nullable: "since", \.since, note: "Only events recorded since this time.")
+        Field(nullable: "since", \.since).note("Only events recorded since this time.")
         Field("rate", \.rate)
         Field("dry_run", \.isDryRun)
-        Field("looked_at", \.lookedAt, .count, note: "Deliveries checked so far.")
-        Field(
-            "matched",
-            \.matched,
-            .count,
-            note: "Checked deliveries with events to send again."
-        )
-        Field("events", \.events, .count, note: "Events that these deliveries send again.")
-        Field(
-            "busy",
-            \.busy,
-            .count,
-            note: "Deliveries left unchanged because they were being attempted."
-        )
-        Field(nullable: "error", \.error, note: "Why the replay failed.")
+        Field("looked_at", \.lookedAt, .count).note("Deliveries checked so far.")
+        Field("matched", \.matched, .count).note("Checked deliveries with events to send again.")
+        Field("events", \.events, .count).note("Events that these deliveries send again.")
+        Field("busy", \.busy, .count)
+            .note("Deliveries left unchanged because they were being attempted.")
+        Field(nullable: "error", \.error).note("Why the replay failed.")
     }
 }

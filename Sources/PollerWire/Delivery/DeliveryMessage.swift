@@ -31,28 +31,20 @@ public struct DeliveryMessage: WireObject, Hashable {
         Field("delivery", \.delivery)
         Field("seq", \.seq)
         Field("event", \.event)
-        Field("to", \.recipient, note: "The recipient's address or URL.")
-        Field("type", \.type, note: "The media type of the text.")
-        Field("subject", \.subject, note: "The subject of an email.")
-        Field(
-            "text",
-            \.text,
-            note:
-                "The text of an email, without links that act for the payer, or the "
-                + "body of a webhook."
-        )
-        Field(
-            "sent_at",
-            \.sentAt,
-            note: "When the recipient accepted it. Left out until then."
-        )
-        Field(
-            "as_sent",
-            \.isAsSent,
-            note:
-                "Whether this text was sent, and to this address or URL. false: a "
-                + "template, the branding or the endpoint has changed since. Left out if "
-                + "no attempt is kept to compare with."
-        )
+        Field("to", \.recipient).note("The recipient's address or URL.")
+        Field("type", \.type).note("The media type of the text.")
+        Field("subject", \.subject).note("The subject of an email.")
+        Field("text", \.text)
+            .note(
+                "The text of an email, without links that act for the payer, or the body of a "
+                    + "webhook."
+            )
+        Field("sent_at", \.sentAt).note("When the recipient accepted it. Left out until then.")
+        Field("as_sent", \.isAsSent)
+            .note(
+                "Whether this text was sent, and to this address or URL. false: a template, the "
+                    + "branding or the endpoint has changed since. Left out if no attempt is kept "
+                    + "to compare with."
+            )
     }
 }

@@ -28,9 +28,8 @@ public struct Bounce: WireObject, Hashable {
             .pattern(
                 "^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+([.][A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
                     + "@[A-Za-z0-9][A-Za-z0-9-]*([.][A-Za-z0-9-]+)*$"
-            ),
-            note: "An email address."
-        )
+            )
+        ).note("An email address.")
         Field("type", \.type)
     }
 }

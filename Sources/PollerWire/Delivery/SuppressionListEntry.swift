@@ -20,18 +20,13 @@ public struct SuppressionListEntry: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<SuppressionListEntry>("SuppressionListEntry") {
-        Field("id", \.id, note: "The ID that removes the entry.")
-        Field(
-            "recipient",
-            \.recipient,
-            note: "Masked. Left out if the recipient used the link of an earlier email."
-        )
-        Field(
-            "account",
-            \.account,
-            note:
+        Field("id", \.id).note("The ID that removes the entry.")
+        Field("recipient", \.recipient)
+            .note("Masked. Left out if the recipient used the link of an earlier email.")
+        Field("account", \.account)
+            .note(
                 "The account whose emails are stopped. Left out for all accounts, and if unknown."
-        )
+            )
         Field("reason", \.reason)
         Field("since", \.since)
     }

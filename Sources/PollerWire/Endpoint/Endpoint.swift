@@ -99,12 +99,11 @@ public struct Endpoint: WireObject, Hashable {
 
         package static let shape = Shape<Secret> {
             Field(nullable: "expires_at", \.expiresAt)
-            Field(
-                "public_key",
-                \.publicKey,
-                note: "The public key (whpk_…) that verifies the signatures of an endpoint "
-                    + "with signing ed25519."
-            )
+            Field("public_key", \.publicKey)
+                .note(
+                    "The public key (whpk_…) that verifies the signatures of an endpoint with "
+                        + "signing ed25519."
+                )
         }
     }
 
@@ -128,12 +127,8 @@ public struct Endpoint: WireObject, Hashable {
 
         package static let shape = Shape<Fallback>(request: nil, "notify_by", mustBe: mustBe) {
             Field("within", \.within)
-            Field(
-                "endpoint",
-                \.endpoint,
-                .pattern("^ep_[A-Za-z0-9_.-]{1,61}$"),
-                note: "An endpoint of the same account."
-            )
+            Field("endpoint", \.endpoint, .pattern("^ep_[A-Za-z0-9_.-]{1,61}$"))
+                .note("An endpoint of the same account.")
         }
 
         package static func read(
@@ -165,27 +160,19 @@ public struct Endpoint: WireObject, Hashable {
     package static let shape = Shape<Endpoint>("Endpoint") {
         Field("id", \.id)
         Field("account", \.account)
-        Field(
-            nullable: "name",
-            \.name,
-            note: "The display name, unique within the account. null for none."
-        )
-        Field(
-            "origin",
-            \.origin,
-            .added,
-            note:
-                "Where the endpoint is defined: in this API, or in the server's "
-                + "configuration file. Only the file can change its own endpoints."
-        )
+        Field(nullable: "name", \.name)
+            .note("The display name, unique within the account. null for none.")
+        Field("origin", \.origin, .added)
+            .note(
+                "Where the endpoint is defined: in this API, or in the server's configuration "
+                    + "file. Only the file can change its own endpoints."
+            )
         Field("url", \.url)
-        Field(
-            "secret",
-            \.secret,
-            note:
-                "The secret (whsec_…). Only in responses to creation and rotation, and "
-                + "not with signing ed25519."
-        )
+        Field("secret", \.secret)
+            .note(
+                "The secret (whsec_…). Only in responses to creation and rotation, and not with "
+                    + "signing ed25519."
+            )
         Field("state", \.state)
         Field("disabled_reason", \.disabledReason)
         Field("disabled_at", \.disabledAt)
@@ -200,17 +187,11 @@ public struct Endpoint: WireObject, Hashable {
         Field(nullable: "limit", \.limit)
         Field("headers", \.headers, .added, .each(.words("(redacted)")))
         Field("payload", \.payload)
-        Field(
-            "signing",
-            \.signing,
-            note: "For webhooks: hmac (v1) with a shared secret, or ed25519 (v1a)."
-        )
+        Field("signing", \.signing)
+            .note("For webhooks: hmac (v1) with a shared secret, or ed25519 (v1a).")
         Field(nullable: "notify_by", \.notifyBy, .mayGrow)
-        Field(
-            "secrets",
-            \.secrets,
-            note: "Current and earlier secrets, newest first, without their values."
-        )
+        Field("secrets", \.secrets)
+            .note("Current and earlier secrets, newest first, without their values.")
         Field("created_at", \.createdAt)
         Field("updated_at", \.updatedAt)
         Field("health", \.health)
@@ -289,67 +270,36 @@ public struct EndpointHealth: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<EndpointHealth>("EndpointHealth") {
-        Field(
-            "circuit",
-            \.circuit,
-            note: "Whether attempts are made: normally, not at all, or one at a time."
-        )
-        Field(
-            nullable: "held_until",
-            \.heldUntil,
-            note: "No attempt before this time, due to Retry-After or an open circuit."
-        )
-        Field(
-            "failures",
-            \.failures,
-            .count,
-            note: "Consecutive failed attempts over all its deliveries."
-        )
-        Field(
-            "failure",
-            \.failure,
-            note:
-                "The kind of the last failure: silent (no response) or errors (any "
-                + "response but a success)."
-        )
-        Field(
-            nullable: "failing_since",
-            \.failingSince,
-            note: "The first failed attempt since the last accepted one."
-        )
-        Field(
-            nullable: "disabled_at_the_latest",
-            \.disabledAtTheLatest,
-            note: "When a registered endpoint is disabled, unless it accepts an event before "
-                + "then."
-        )
-        Field(
-            "paused",
-            \.isPaused,
-            note: "Whether the endpoint is disabled or stopped by an operator."
-        )
-        Field(
-            "waiting",
-            \.waiting,
-            .count,
-            note: "Deliveries that wait for their time or for the endpoint."
-        )
-        Field("in_flight", \.inFlight, .count, note: "Attempts in progress.")
-        Field(
-            "dead",
-            \.dead,
-            .count,
-            note:
-                "Stopped deliveries with dead letters, of the newest 500. Only if the "
-                + "endpoint is read by ID."
-        )
-        Field(
-            "last_error",
-            \.lastError,
-            note:
-                "Why a failing delivery, or the last dead-lettered event, was not "
-                + "accepted. Only if the endpoint is read by ID."
-        )
+        Field("circuit", \.circuit)
+            .note("Whether attempts are made: normally, not at all, or one at a time.")
+        Field(nullable: "held_until", \.heldUntil)
+            .note("No attempt before this time, due to Retry-After or an open circuit.")
+        Field("failures", \.failures, .count)
+            .note("Consecutive failed attempts over all its deliveries.")
+        Field("failure", \.failure)
+            .note(
+                "The kind of the last failure: silent (no response) or errors (any response but a "
+                    + "success)."
+            )
+        Field(nullable: "failing_since", \.failingSince)
+            .note("The first failed attempt since the last accepted one.")
+        Field(nullable: "disabled_at_the_latest", \.disabledAtTheLatest)
+            .note("When a registered endpoint is disabled, unless it accepts an event before then.")
+        Field("paused", \.isPaused)
+            .note("Whether the endpoint is disabled or stopped by an operator.")
+        Field("waiting", \.waiting, .count)
+            .note("Deliveries that wait for their time or for the endpoint.")
+        Field("in_flight", \.inFlight, .count).note("Attempts in progress.")
+        Field("dead", \.dead, .count)
+            .note(
+                "Stopped deliveries with dead letters, of the newest 500. Only if the endpoint is "
+                    + "read by ID."
+            )
+        Field("last_error", \.lastError)
+            .note(
+                "Why a failing delivery, or the last dead-lettered event, was not accepted. Only "
+                    + "if the endpoint is read by ID."
+            )
     }
 }
 
@@ -374,17 +324,16 @@ public struct EndpointTest: WireObject, Hashable {
 
     package static let shape = Shape<EndpointTest>("EndpointTest") {
         Field("delivered", \.isDelivered)
-        Field(
-            "class",
-            \.kind,
-            note: "ok, redirect, gone, unauthorized, not_found, rate_limited, client_error, "
-                + "server_error, timeout, reset, connect, tls, dns, blocked, unusable, deferred, "
-                + "refused or local."
-        )
-        Field(nullable: "code", \.code, note: "The HTTP or SMTP status.")
+        Field("class", \.kind)
+            .note(
+                "ok, redirect, gone, unauthorized, not_found, rate_limited, client_error, "
+                    + "server_error, timeout, reset, connect, tls, dns, blocked, unusable, "
+                    + "deferred, refused or local."
+            )
+        Field(nullable: "code", \.code).note("The HTTP or SMTP status.")
         Field(nullable: "address", \.address)
         Field(nullable: "duration_ms", \.durationMs)
         Field(nullable: "reason", \.reason)
-        Field(nullable: "excerpt", \.excerpt, note: "The beginning of the response.")
+        Field(nullable: "excerpt", \.excerpt).note("The beginning of the response.")
     }
 }

@@ -43,24 +43,16 @@ public struct EndpointChange: WireObject, Hashable {
         "an endpoint",
         mustBe: mustBe
     ) {
-        Field(
-            "url",
-            \.url,
-            .length(0...2048),
-            note:
-                "https://…, mailto:name@host or redis+stream:NAME. It can be changed, "
-                + "but not between webhooks and other schemes."
-        )
-        Field(
-            "name",
-            \.name,
-            .length(1...64),
-            .pattern(LineText.name(64)),
-            .examples("Warehouse"),
-            note:
-                "A display name, unique within the account: one line, not beginning "
-                + "with ep_. Case-sensitive."
-        )
+        Field("url", \.url, .length(0...2048))
+            .note(
+                "https://…, mailto:name@host or redis+stream:NAME. It can be changed, but not "
+                    + "between webhooks and other schemes."
+            )
+        Field("name", \.name, .length(1...64), .pattern(LineText.name(64)), .examples("Warehouse"))
+            .note(
+                "A display name, unique within the account: one line, not beginning with ep_. "
+                    + "Case-sensitive."
+            )
         Field(
             "types",
             \.types,
@@ -72,64 +64,41 @@ public struct EndpointChange: WireObject, Hashable {
                         + "|mandate|operator)"
                         + "([.][a-z0-9_.-]*([.][*])?|[.][*])$"
                 )
-            ),
-            note: "Event types such as source.chargeable, or a prefix such as source.*. Empty "
-                + "for all except operator.*, the cluster's own events, which need a separate "
-                + "endpoint."
+            )
+        ).note(
+            "Event types such as source.chargeable, or a prefix such as source.*. Empty for all "
+                + "except operator.*, the cluster's own events, which need a separate endpoint."
         )
-        Field(
-            "sources",
-            \.sources,
-            .size(0...100),
-            .each(.sourceID),
-            note: "Only events of these sources. Empty for all sources of the account."
-        )
-        Field(
-            "metadata",
-            \.metadata,
-            .size(0...10),
-            .entries,
-            note: "Metadata that a watch must have, all of it."
-        )
-        Field("final_only", \.finalOnly, note: "Only events that end a watch.")
-        Field(
-            "ordering",
-            \.ordering,
-            .words("source"),
-            note: "Events of the same source are delivered in order."
-        )
-        Field(
-            "coalesce",
-            \.coalesce,
-            note: "After a failure, only the newest pending event and the final one are sent."
-        )
-        Field(
-            "retry",
-            \.retry,
-            note: "The retry schedule: default, fast, none, or 1 to 20 delays of at least 1s, "
-                + "80h in total."
-        )
-        Field(
-            "timeout",
-            \.timeout,
-            note: "The timeout of an attempt, 1s to 30s. null for the channel's default."
-        )
-        Field("limit", \.limit, note: "null for the server's default limit.")
+        Field("sources", \.sources, .size(0...100), .each(.sourceID))
+            .note("Only events of these sources. Empty for all sources of the account.")
+        Field("metadata", \.metadata, .size(0...10), .entries)
+            .note("Metadata that a watch must have, all of it.")
+        Field("final_only", \.finalOnly).note("Only events that end a watch.")
+        Field("ordering", \.ordering, .words("source"))
+            .note("Events of the same source are delivered in order.")
+        Field("coalesce", \.coalesce)
+            .note("After a failure, only the newest pending event and the final one are sent.")
+        Field("retry", \.retry)
+            .note(
+                "The retry schedule: default, fast, none, or 1 to 20 delays of at least 1s, 80h in "
+                    + "total."
+            )
+        Field("timeout", \.timeout)
+            .note("The timeout of an attempt, 1s to 30s. null for the channel's default.")
+        Field("limit", \.limit).note("null for the server's default limit.")
         Field(
             "headers",
             \.headers,
             .size(0...20),
             .names(.pattern("^[A-Za-z0-9_-]{1,64}$")),
-            .each(.length(0...2048), .pattern("^[ -~]*$")),
-            note: "Sent with every request. Headers reserved by HTTP or pollerd are rejected. "
-                + "Values are never shown again."
+            .each(.length(0...2048), .pattern("^[ -~]*$"))
+        ).note(
+            "Sent with every request. Headers reserved by HTTP or pollerd are rejected. Values are "
+                + "never shown again."
         )
-        Field("payload", \.payload, note: "thin: the event without its object.")
-        Field(
-            "notify_by",
-            \.notifyBy,
-            note: "Sends events that this endpoint has not accepted in time to another endpoint."
-        )
+        Field("payload", \.payload).note("thin: the event without its object.")
+        Field("notify_by", \.notifyBy)
+            .note("Sends events that this endpoint has not accepted in time to another endpoint.")
     }
 }
 
@@ -159,14 +128,11 @@ public struct NewEndpoint: WireObject, Hashable {
         .keyword("required", #"["url"]"#)
     ) {
         Field("account", \.account, .accountID, .standard("\"default\""))
-        Field(
-            "signing",
-            \.signing,
-            .standard("\"hmac\""),
-            note:
-                "For a webhook: hmac, with a secret in the response, or ed25519, whose "
-                + "public key is shown whenever the endpoint is read."
-        )
+        Field("signing", \.signing, .standard("\"hmac\""))
+            .note(
+                "For a webhook: hmac, with a secret in the response, or ed25519, whose public key "
+                    + "is shown whenever the endpoint is read."
+            )
         Field.of(\.choices)
     }
 }
@@ -243,11 +209,8 @@ public struct EndpointRotation: WireObject, Hashable {
         "this request",
         mustBe: "The body must be an object"
     ) {
-        Field(
-            "overlap",
-            \.overlap,
-            note: "How long the old secrets stay valid, 0s to 7d. Default: 24h."
-        )
+        Field("overlap", \.overlap)
+            .note("How long the old secrets stay valid, 0s to 7d. Default: 24h.")
     }
 }
 
@@ -281,6 +244,6 @@ public struct InlineSecret: WireObject, Hashable {
 
     package static let shape = Shape<InlineSecret>("InlineSecret") {
         Field("secret", \.secret)
-        Field("account", \.account, note: "The account whose webhooks it signs.")
+        Field("account", \.account).note("The account whose webhooks it signs.")
     }
 }

@@ -16,14 +16,11 @@ public struct Verification: WireObject, Hashable {
         mustBe: #"The body must be an object such as {"values":["32","45"]}"#,
         .keyword("required", #"["values"]"#)
     ) {
-        Field(
-            "values",
-            \.values,
-            .size(1...2),
-            .each(.pattern("^[A-Za-z0-9]{1,32}$")),
-            note: "The code, or two amounts in the smallest unit. Sending the same values "
-                + "again does not use another attempt."
-        )
+        Field("values", \.values, .size(1...2), .each(.pattern("^[A-Za-z0-9]{1,32}$")))
+            .note(
+                "The code, or two amounts in the smallest unit. Sending the same values again does "
+                    + "not use another attempt."
+            )
     }
 }
 
@@ -56,11 +53,11 @@ public struct RefundAccount: WireObject, Hashable {
             #""An account to refund to: iban, or account_number with routing_number.""#
         )
     ) {
-        Field("holder", \.holder, .length(1...255), note: "The account holder's name.")
+        Field("holder", \.holder, .length(1...255)).note("The account holder's name.")
         Field("iban", \.iban, .length(15...64))
         Field("account_number", \.accountNumber, .pattern("^[0-9]{4,17}$"))
         Field("routing_number", \.routingNumber, .pattern("^[0-9]{9}$"))
-        Field("holder_type", \.holderType, note: "Default: individual.")
+        Field("holder_type", \.holderType).note("Default: individual.")
     }
 }
 
@@ -85,6 +82,6 @@ public struct VerificationResult: WireObject, Hashable {
 
     package static let shape = Shape<VerificationResult>("VerificationResult") {
         Field("result", \.result)
-        Field("attempts_left", \.attemptsLeft, note: "Left out if the upstream does not report it.")
+        Field("attempts_left", \.attemptsLeft).note("Left out if the upstream does not report it.")
     }
 }

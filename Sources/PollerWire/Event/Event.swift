@@ -81,61 +81,42 @@ public struct Event: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<Event>("Event") {
-        Field("id", \.id, note: "The same on every channel. Use it to deduplicate.")
+        Field("id", \.id).note("The same on every channel. Use it to deduplicate.")
         Field("type", \.type, .examples("source.chargeable", "watch.expired"))
         Field("account", \.account)
         Field("source", \.source)
         Field("kind", \.kind, .eventObjectKind)
-        Field("order", \.order, note: "The watch's order.")
+        Field("order", \.order).note("The watch's order.")
         Field("seq", \.seq)
         Field("run", \.run)
-        Field(
-            nullable: "previous_status",
-            \.previousStatus,
-            note:
-                "The status in the previous event. Equal to status if something else "
-                + "changed: an error or a next action of an intent, an amount received or "
-                + "returned, or the remaining attempts."
-        )
+        Field(nullable: "previous_status", \.previousStatus)
+            .note(
+                "The status in the previous event. Equal to status if something else changed: an "
+                    + "error or a next action of an intent, an amount received or returned, or the "
+                    + "remaining attempts."
+            )
         Field(nullable: "status", \.status)
-        Field(
-            "final",
-            \.isFinal,
-            note: "Whether the status is final and cannot change any more."
-        )
-        Field(
-            nullable: "closed_reason",
-            \.closedReason,
-            note: "Why the watch ended with this event. null while it is open. It is the last "
-                + "event of this run."
-        )
-        Field(
-            "charge",
-            \.charge,
-            note: "The state of the charge. Only after the first attempt to charge it."
-        )
-        Field("payment", \.payment, note: "The payment's state, if known.")
-        Field(
-            "next_step",
-            \.nextStep,
-            note: "What the customer must do next. Left out if there is nothing to do."
-        )
-        Field(
-            "mandate",
-            \.mandate,
-            note: "The announced debit. Only in mandate.notification."
-        )
-        Field("livemode", \.isLive, note: "Whether the payment is in live mode.")
+        Field("final", \.isFinal).note("Whether the status is final and cannot change any more.")
+        Field(nullable: "closed_reason", \.closedReason)
+            .note(
+                "Why the watch ended with this event. null while it is open. It is the last event "
+                    + "of this run."
+            )
+        Field("charge", \.charge)
+            .note("The state of the charge. Only after the first attempt to charge it.")
+        Field("payment", \.payment).note("The payment's state, if known.")
+        Field("next_step", \.nextStep)
+            .note("What the customer must do next. Left out if there is nothing to do.")
+        Field("mandate", \.mandate).note("The announced debit. Only in mandate.notification.")
+        Field("livemode", \.isLive).note("Whether the payment is in live mode.")
         Field(nullable: "object", \.object, .type("object"))
         Field("observed", \.observed)
-        Field(
-            "traceparent",
-            \.traceparent,
-            note:
-                "The trace context of the enqueue request, in the format of W3C Trace "
-                + "Context. Left out without a trace."
-        )
-        Field("metadata", \.metadata, note: "The metadata given to enqueue.")
+        Field("traceparent", \.traceparent)
+            .note(
+                "The trace context of the enqueue request, in the format of W3C Trace Context. "
+                    + "Left out without a trace."
+            )
+        Field("metadata", \.metadata).note("The metadata given to enqueue.")
     }
 }
 

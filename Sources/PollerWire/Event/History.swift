@@ -55,32 +55,23 @@ public struct StatsHistory: WireObject, Hashable {
         package init() {}
 
         package static let shape = Shape<Series> {
-            Field("polls", \.polls, note: "GET requests to upstreams.")
-            Field("changes", \.changes, note: "Recorded changes.")
-            Field("deliveries", \.deliveries, note: "Events that an endpoint accepted.")
-            Field(
-                "failures",
-                \.failures,
-                note: "Polls without a usable response, and failed delivery attempts."
-            )
-            Field(
-                "lag_p50_ms",
-                \.lagP50,
-                note: "The median delay of polls after their due time. null without polls."
-            )
-            Field("lag_p99_ms", \.lagP99, note: "The 99th percentile of the same delay.")
+            Field("polls", \.polls).note("GET requests to upstreams.")
+            Field("changes", \.changes).note("Recorded changes.")
+            Field("deliveries", \.deliveries).note("Events that an endpoint accepted.")
+            Field("failures", \.failures)
+                .note("Polls without a usable response, and failed delivery attempts.")
+            Field("lag_p50_ms", \.lagP50)
+                .note("The median delay of polls after their due time. null without polls.")
+            Field("lag_p99_ms", \.lagP99).note("The 99th percentile of the same delay.")
         }
     }
 
     package init() {}
 
     package static let shape = Shape<StatsHistory>("StatsHistory") {
-        Field("step_seconds", \.stepSeconds, note: "The length of an interval in seconds.")
-        Field("from", \.from, note: "The start of the first interval.")
-        Field(
-            "series",
-            \.series,
-            note: "Oldest first, all of the same length. The last interval is not complete yet."
-        )
+        Field("step_seconds", \.stepSeconds).note("The length of an interval in seconds.")
+        Field("from", \.from).note("The start of the first interval.")
+        Field("series", \.series)
+            .note("Oldest first, all of the same length. The last interval is not complete yet.")
     }
 }

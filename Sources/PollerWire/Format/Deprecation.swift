@@ -31,16 +31,13 @@ public struct Deprecation: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<Deprecation> {
-        Field(
-            "replacement",
-            \.replacement,
-            .examples("ideal", "card", "none", "payment_intent"),
-            note:
+        Field("replacement", \.replacement, .examples("ideal", "card", "none", "payment_intent"))
+            .note(
                 "The type of the PaymentMethod to use instead. none if the method was "
-                + "discontinued, payment_intent while the source's type is unknown."
-        )
-        Field("urgency", \.urgency, note: "Left out while the source's type is unknown.")
-        Field("advice", \.advice, note: "The difference to the Source, in a sentence.")
-        Field("url", \.url, note: "The upstream's migration guide.")
+                    + "discontinued, payment_intent while the source's type is unknown."
+            )
+        Field("urgency", \.urgency).note("Left out while the source's type is unknown.")
+        Field("advice", \.advice).note("The difference to the Source, in a sentence.")
+        Field("url", \.url).note("The upstream's migration guide.")
     }
 }

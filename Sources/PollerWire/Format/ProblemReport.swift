@@ -49,7 +49,7 @@ public struct ProblemReport: WireObject, Hashable {
         Field("detail", \.detail)
         Field("code", \.code)
         Field("field", \.field)
-        Field("errors", \.errors, note: "The first 20 errors, with invalid_batch.")
+        Field("errors", \.errors).note("The first 20 errors, with invalid_batch.")
         Field("errors_total", \.errorsTotal)
         Field("request_id", \.requestID)
     }

@@ -161,17 +161,16 @@ package struct Field<Object>: Sendable {
     private let type: Schema
     private let isNullable: Bool
     private let facets: [Facet]
-    private let note: String
+    private var description = ""
 
     /// Creates a field that is always present and never null.
     package init<Value: WireValue>(
         _ name: String,
         _ path: any WritableKeyPath<Object, Value> & Sendable,
-        _ facets: Facet...,
-        note: String = ""
+        _ facets: Facet...
     ) {
         let (member, property) = (JSONName(name), StoredProperty(path))
-        unsafe self.init(name, Value.self, true, false, facets, note) {
+        unsafe self.init(name, Value.self, true, false, facets) {
             (json, object) throws(WireError) in
             guard let json, !(json.isNull && Value.self != RawJSON.self) else {
                 if facets.contains(where: \.isAdded) { return }
@@ -188,11 +187,10 @@ package struct Field<Object>: Sendable {
     package init<Value: WireValue>(
         _ name: String,
         _ path: any WritableKeyPath<Object, Value?> & Sendable,
-        _ facets: Facet...,
-        note: String = ""
+        _ facets: Facet...
     ) {
         let (member, property) = (JSONName(name), StoredProperty(path))
-        unsafe self.init(name, optional: path, false, facets, note) { object, json in
+        unsafe self.init(name, optional: path, false, facets) { object, json in
             guard let value = unsafe property.value(in: object) else { return }
             json.name(member)
             value.write(to: &json)
@@ -203,11 +201,10 @@ package struct Field<Object>: Sendable {
     package init<Value: WireValue>(
         nullable name: String,
         _ path: any WritableKeyPath<Object, Value?> & Sendable,
-        _ facets: Facet...,
-        note: String = ""
+        _ facets: Facet...
     ) {
         let (member, property) = (JSONName(name), StoredProperty(path))
-        unsafe self.init(name, optional: path, true, facets, note) { object, json in
+        unsafe self.init(name, optional: path, true, facets) { object, json in
             json.name(member)
             if let value = unsafe property.value(in: object) {
                 value.write(to: &json)
@@ -221,11 +218,10 @@ package struct Field<Object>: Sendable {
     package init<Value: WireValue>(
         _ name: String,
         _ path: any WritableKeyPath<Object, Change<Value>> & Sendable,
-        _ facets: Facet...,
-        note: String = ""
+        _ facets: Facet...
     ) {
         let (member, property) = (JSONName(name), StoredProperty(path))
-        unsafe self.init(name, Value.self, false, false, facets, note) {
+        unsafe self.init(name, Value.self, false, false, facets) {
             (json, object) throws(WireError) in
             guard let json else { return }
             object[keyPath: path] =
@@ -247,7 +243,6 @@ package struct Field<Object>: Sendable {
         optional path: any WritableKeyPath<Object, Value?> & Sendable,
         _ isNullable: Bool,
         _ facets: [Facet],
-        _ note: String,
         write: @escaping @Sendable (UnsafePointer<Object>, inout JSONWriter) -> Void
     ) {
         unsafe self.init(
@@ -256,7 +251,6 @@ package struct Field<Object>: Sendable {
             isNullable || facets.contains(where: \.isAdded),
             isNullable,
             facets,
-            note,
             read: { (json, object) throws(WireError) in
                 guard let json, !json.isNull else { return }
                 object[keyPath: path] = try Value.read(json, FieldLocation(name, facets))
@@ -271,7 +265,6 @@ package struct Field<Object>: Sendable {
         _ isRequired: Bool,
         _ isNullable: Bool,
         _ facets: [Facet],
-        _ note: String,
         read: @escaping @Sendable (RawJSON?, inout Object) throws(WireError) -> Void,
         write: @escaping @Sendable (UnsafePointer<Object>, inout JSONWriter) -> Void
     ) {
@@ -280,9 +273,15 @@ package struct Field<Object>: Sendable {
         self.type = Value.schema
         self.isNullable = isNullable
         self.facets = facets
-        self.note = note
         self.read = read
         unsafe self.write = write
+    }
+
+    /// Returns the field with a description for readers of the schema.
+    package func note(_ description: String) -> Self {
+        var field = self
+        field.description = description
+        return field
     }
 
     /// Returns the field's schema.
@@ -292,7 +291,7 @@ package struct Field<Object>: Sendable {
         var schema = type
         for facet in facets { facet.apply(&schema) }
         if isNullable || (isRequest && !isRequired) { schema = schema.orNull }
-        if !note.isEmpty { schema["description"] = .text(note) }
+        if !description.isEmpty { schema["description"] = .text(description) }
         return schema
     }
 }
@@ -306,7 +305,7 @@ extension Field {
         type = field.type
         isNullable = field.isNullable
         facets = field.facets
-        note = field.note
+        description = field.description
         read = { (json, object) throws(WireError) in try field.read(json, &object[keyPath: path]) }
         let property = StoredProperty(path)
         unsafe write = { object, json in

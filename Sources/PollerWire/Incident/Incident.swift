@@ -76,30 +76,22 @@ public struct Incident: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<Incident>("Incident") {
-        Field("id", \.id, note: "Unique for each incident. The source of its events.")
-        Field("kind", \.kind, note: "The kind. Its events are operator.<kind>.")
+        Field("id", \.id).note("Unique for each incident. The source of its events.")
+        Field("kind", \.kind).note("The kind. Its events are operator.<kind>.")
         Field("status", \.status)
-        Field(
-            "subject",
-            \.subject,
-            note: "The affected endpoint, lane or key. Left out for the whole cluster and for "
-                + "several."
-        )
-        Field(
-            "subject_name",
-            \.subjectName,
-            note: "The name of the endpoint. Left out if it has none."
-        )
-        Field(
-            "count",
-            \.count,
-            .count,
-            note: "The number of affected objects at the last observation."
-        )
-        Field("since", \.since, note: "The first observation.")
-        Field("opened_at", \.openedAt, note: "When the incident was reported to operators.")
-        Field("resolved_at", \.resolvedAt, note: "When its resolution was reported to operators.")
-        Field("message", \.message, note: "The last observation, one sentence.")
-        Field("action", \.action, note: "How to resolve it.")
+        Field("subject", \.subject)
+            .note(
+                "The affected endpoint, lane or key. Left out for the whole cluster and for "
+                    + "several."
+            )
+        Field("subject_name", \.subjectName)
+            .note("The name of the endpoint. Left out if it has none.")
+        Field("count", \.count, .count)
+            .note("The number of affected objects at the last observation.")
+        Field("since", \.since).note("The first observation.")
+        Field("opened_at", \.openedAt).note("When the incident was reported to operators.")
+        Field("resolved_at", \.resolvedAt).note("When its resolution was reported to operators.")
+        Field("message", \.message).note("The last observation, one sentence.")
+        Field("action", \.action).note("How to resolve it.")
     }
 }

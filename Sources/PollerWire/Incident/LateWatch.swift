@@ -36,14 +36,11 @@ public struct LateWatch: WireObject, Hashable {
         Field("order", \.order)
         Field("lane", \.lane)
         Field("due_at", \.dueAt)
-        Field("late_ms", \.lateMs, .count, note: "How long it has been due.")
-        Field(
-            "reasons",
-            \.reasons,
-            note: "What the watch waits for, one sentence each, the most important first."
-        )
-        Field("earliest_poll_at", \.earliestPollAt, note: "The earliest poll, as far as known now.")
-        Field("payment", \.payment, note: "The payment's state at the last poll.")
+        Field("late_ms", \.lateMs, .count).note("How long it has been due.")
+        Field("reasons", \.reasons)
+            .note("What the watch waits for, one sentence each, the most important first.")
+        Field("earliest_poll_at", \.earliestPollAt).note("The earliest poll, as far as known now.")
+        Field("payment", \.payment).note("The payment's state at the last poll.")
     }
 }
 
@@ -60,11 +57,7 @@ public struct LateWatches: WireObject, Hashable {
 
     package static let shape = Shape<LateWatches>("LateWatches") {
         Field("data", \.data)
-        Field("waiting", \.waiting, .count, note: "Due watches in the late lanes.")
-        Field(
-            "has_more",
-            \.hasMore,
-            note: "Whether there are more late watches than data contains."
-        )
+        Field("waiting", \.waiting, .count).note("Due watches in the late lanes.")
+        Field("has_more", \.hasMore).note("Whether there are more late watches than data contains.")
     }
 }

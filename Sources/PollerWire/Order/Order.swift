@@ -43,7 +43,7 @@ public struct Order: WireObject, Hashable {
         package static let shape = Shape<Member> {
             Field("source", \.source)
             Field("kind", \.kind)
-            Field("seq", \.seq, note: "The event that reported it. 0 before the first.")
+            Field("seq", \.seq).note("The event that reported it. 0 before the first.")
             Field("payment", \.payment)
         }
     }
@@ -65,11 +65,8 @@ public struct Order: WireObject, Hashable {
             Field("source", \.source)
             Field("kind", \.kind)
             Field("seq", \.seq)
-            Field(
-                "number",
-                \.number,
-                note: "The number of times the right to charge was granted, from 1."
-            )
+            Field("number", \.number)
+                .note("The number of times the right to charge was granted, from 1.")
         }
     }
 
@@ -78,15 +75,12 @@ public struct Order: WireObject, Hashable {
     package static let shape = Shape<Order>("Order") {
         Field("order", \.order)
         Field("account", \.account)
-        Field(
-            "payment",
-            \.payment,
-            note: "The payment state over all attempts, and the sums of all."
-        )
-        Field("paid_by", \.paidBy, note: "The source that pays the order: the first that was paid.")
-        Field("also_paid_by", \.alsoPaidBy, note: "Other sources that were also paid.")
-        Field("charging", \.charging, note: "Which of the sources may be charged.")
-        Field("seq", \.seq, note: "Recorded events of the order.")
+        Field("payment", \.payment)
+            .note("The payment state over all attempts, and the sums of all.")
+        Field("paid_by", \.paidBy).note("The source that pays the order: the first that was paid.")
+        Field("also_paid_by", \.alsoPaidBy).note("Other sources that were also paid.")
+        Field("charging", \.charging).note("Which of the sources may be charged.")
+        Field("seq", \.seq).note("Recorded events of the order.")
         Field("created_at", \.createdAt)
         Field("members", \.members)
     }

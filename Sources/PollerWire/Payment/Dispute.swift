@@ -41,26 +41,20 @@ public struct Dispute: WireObject, Hashable {
     package static let shape = Shape<Dispute>("Dispute") {
         Field("id", \.id)
         Field("account", \.account)
-        Field("status", \.status, note: "The upstream's status.")
-        Field("needs_response", \.needsResponse, note: "Whether a response is required by due_at.")
-        Field("open", \.isOpen, note: "Whether the dispute can still change.")
-        Field("amount", \.amount, .count, note: "In the currency's smallest unit.")
+        Field("status", \.status).note("The upstream's status.")
+        Field("needs_response", \.needsResponse).note("Whether a response is required by due_at.")
+        Field("open", \.isOpen).note("Whether the dispute can still change.")
+        Field("amount", \.amount, .count).note("In the currency's smallest unit.")
         Field("currency", \.currency)
-        Field("reason", \.reason, note: "The cardholder's reason, such as fraudulent.")
+        Field("reason", \.reason).note("The cardholder's reason, such as fraudulent.")
         Field("charge", \.charge)
         Field("created_at", \.createdAt)
-        Field(
-            "due_at",
-            \.dueAt,
-            note: "The deadline of the response. Left out if the dispute no longer accepts one."
-        )
-        Field(
-            "source",
-            \.source,
-            note: "The watch's source. Left out for a payment without a watch."
-        )
-        Field("kind", \.kind, note: "The watch's kind.")
-        Field("order", \.order, note: "The shop's order, if given.")
+        Field("due_at", \.dueAt)
+            .note("The deadline of the response. Left out if the dispute no longer accepts one.")
+        Field("source", \.source)
+            .note("The watch's source. Left out for a payment without a watch.")
+        Field("kind", \.kind).note("The watch's kind.")
+        Field("order", \.order).note("The shop's order, if given.")
     }
 }
 
@@ -91,8 +85,8 @@ public struct DisputeList: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<DisputeList>("DisputeList") {
-        Field("data", \.data, note: "Disputes, nearest deadline first.")
-        Field("unread", \.unread, note: "Accounts whose disputes could not be read.")
-        Field("read_at", \.readAt, note: "When the disputes were read from the upstream.")
+        Field("data", \.data).note("Disputes, nearest deadline first.")
+        Field("unread", \.unread).note("Accounts whose disputes could not be read.")
+        Field("read_at", \.readAt).note("When the disputes were read from the upstream.")
     }
 }

@@ -9,7 +9,7 @@ public struct Mandate: WireObject, Hashable {
 
     package static let shape = Shape<Mandate> {
         Field("reference", \.reference)
-        Field("url", \.url, note: "A page that shows it, for the customer only.")
+        Field("url", \.url).note("A page that shows it, for the customer only.")
     }
 }
 
@@ -45,11 +45,11 @@ public struct MandateNotice: WireObject, Hashable {
     package static let shape = Shape<MandateNotice> {
         Field("id", \.id)
         Field("reason", \.reason, .examples("debit_initiated", "mandate_confirmed"))
-        Field("amount", \.amount, note: "The amount to be debited, in the smallest unit.")
+        Field("amount", \.amount).note("The amount to be debited, in the smallest unit.")
         Field("currency", \.currency)
         Field("last4", \.last4)
         Field("reference", \.reference)
-        Field("creditor", \.creditor, note: "The creditor identifier.")
+        Field("creditor", \.creditor).note("The creditor identifier.")
         Field("created_at", \.createdAt)
     }
 }

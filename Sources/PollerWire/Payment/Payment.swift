@@ -81,11 +81,8 @@ public struct Payment: WireObject, Hashable {
 
         package static let shape = Shape<Refund> {
             Field("status", \.status)
-            Field(
-                "amount",
-                \.amount,
-                note: "In the payment's currency. Not included in amount_returned."
-            )
+            Field("amount", \.amount)
+                .note("In the payment's currency. Not included in amount_returned.")
         }
     }
 
@@ -110,37 +107,23 @@ public struct Payment: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<Payment> {
-        Field("state", \.state, note: "The payment state.")
-        Field("amount", \.amount, note: "The amount due, in the smallest unit.")
-        Field(
-            "amount_received",
-            \.amountReceived,
-            note: "The received amount, including amounts returned since."
-        )
-        Field(
-            "amount_returned",
-            \.amountReturned,
-            note: "The returned part of the received amount."
-        )
+        Field("state", \.state).note("The payment state.")
+        Field("amount", \.amount).note("The amount due, in the smallest unit.")
+        Field("amount_received", \.amountReceived)
+            .note("The received amount, including amounts returned since.")
+        Field("amount_returned", \.amountReturned).note("The returned part of the received amount.")
         Field("currency", \.currency)
         Field("method", \.method, .examples("ideal", "sepa_debit", "card"))
         Field("paid_at", \.paidAt)
         Field(
             "reason",
             \.reason,
-            .examples("insufficient_funds", "not_charged_in_time", "window_closing"),
-            note: "The reason for the state, as a code that may be shown to the payer."
-        )
-        Field(
-            "refund",
-            \.refund,
-            note: "A refund that is pending, waits for the customer, or failed."
-        )
-        Field(
-            "presentment",
-            \.presentment,
-            note: "The amount shown to and paid by the customer, if it was in another currency."
-        )
+            .examples("insufficient_funds", "not_charged_in_time", "window_closing")
+        ).note("The reason for the state, as a code that may be shown to the payer.")
+        Field("refund", \.refund)
+            .note("A refund that is pending, waits for the customer, or failed.")
+        Field("presentment", \.presentment)
+            .note("The amount shown to and paid by the customer, if it was in another currency.")
     }
 }
 
@@ -270,27 +253,24 @@ public struct NextStep: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<NextStep> {
-        Field("type", \.type, note: "The type of the step. The other members depend on it.")
-        Field("url", \.url, note: "A page where the customer continues, or that shows all details.")
-        Field("app_url", \.appURL, note: "A link that opens an app on the customer's own device.")
-        Field("until", \.until, note: "The deadline of the step.")
-        Field(
-            "accounts",
-            \.accounts,
-            note: "Bank accounts to send the money to. Any of them can be used."
-        )
+        Field("type", \.type).note("The type of the step. The other members depend on it.")
+        Field("url", \.url).note("A page where the customer continues, or that shows all details.")
+        Field("app_url", \.appURL).note("A link that opens an app on the customer's own device.")
+        Field("until", \.until).note("The deadline of the step.")
+        Field("accounts", \.accounts)
+            .note("Bank accounts to send the money to. Any of them can be used.")
         Field("reference", \.reference)
-        Field("amount_missing", \.amountMissing, note: "In the currency's smallest unit.")
+        Field("amount_missing", \.amountMissing).note("In the currency's smallest unit.")
         Field("currency", \.currency)
         Field("entity", \.entity)
         Field("number", \.number)
         Field("stores", \.stores)
         Field("pdf", \.pdf)
-        Field("data", \.data, note: "The content of the code.")
+        Field("data", \.data).note("The content of the code.")
         Field("image_url", \.imageURL)
         Field("attempts_left", \.attemptsLeft)
         Field("deposits", \.deposits)
-        Field("at", \.at, note: "When deposits arrive, or the bank debits.")
+        Field("at", \.at).note("When deposits arrive, or the bank debits.")
         Field("needs_approval", \.needsApproval)
     }
 }

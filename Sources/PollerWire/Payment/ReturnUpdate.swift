@@ -23,13 +23,9 @@ package struct ReturnUpdate: WireObject, Hashable {
         Field("title", \.title)
         Field("text", \.text)
         Field("payment", \.payment)
-        Field("next_step", \.nextStep, note: "Left out if the payer has nothing to do.")
-        Field(
-            "view",
-            \.view,
-            note: "A version of the page's content. It changes when the page shows something "
-                + "else."
-        )
+        Field("next_step", \.nextStep).note("Left out if the payer has nothing to do.")
+        Field("view", \.view)
+            .note("A version of the page's content. It changes when the page shows something else.")
         Field("done", \.isDone)
     }
 }

@@ -20,10 +20,10 @@ public struct WatchSelection: WireObject, Hashable {
         mustBe: #"The body must be a selection, an object such as {"q":"order=A77"}"#,
         .keyword("required", #"["q"]"#)
     ) {
-        Field("q", \.words, .length(1...1000), note: "A search with at least one term.")
-        Field("account", \.account, .accountID, note: "Only watches of this account.")
-        Field("dry_run", \.isDryRun, note: "Counts the watches and does nothing else.")
-        Field("cursor", \.cursor, .length(1...1024), note: "next of the previous part.")
+        Field("q", \.words, .length(1...1000)).note("A search with at least one term.")
+        Field("account", \.account, .accountID).note("Only watches of this account.")
+        Field("dry_run", \.isDryRun).note("Counts the watches and does nothing else.")
+        Field("cursor", \.cursor, .length(1...1024)).note("next of the previous part.")
     }
 }
 
@@ -43,14 +43,11 @@ public struct SelectionResult: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<SelectionResult>("SelectionResult") {
-        Field("matched", \.matched, note: "Watches found.")
-        Field("done", \.done, note: "Watches the operation was applied to.")
-        Field(
-            "looked",
-            \.looked,
-            note: "Records read. Left out for keys that are limited to accounts."
-        )
-        Field(nullable: "next", \.next, note: "Send it as cursor for the next part.")
+        Field("matched", \.matched).note("Watches found.")
+        Field("done", \.done).note("Watches the operation was applied to.")
+        Field("looked", \.looked)
+            .note("Records read. Left out for keys that are limited to accounts.")
+        Field(nullable: "next", \.next).note("Send it as cursor for the next part.")
     }
 }
 
@@ -67,19 +64,12 @@ public struct ArchiveLine: WireObject, Hashable {
 
     package static let shape = Shape<ArchiveLine>("ArchiveLine") {
         Field("watch", \.watch)
-        Field(
-            "events",
-            \.events,
-            .keyword("items", ##"{"$ref":"#/components/schemas/Event"}"##),
-            note: "The last 100 events, oldest first."
-        )
-        Field(
-            "digest",
-            \.digest,
-            note:
-                "The server's signature of watch and events. Without it a restore needs "
-                + "trust=true."
-        )
+        Field("events", \.events, .keyword("items", ##"{"$ref":"#/components/schemas/Event"}"##))
+            .note("The last 100 events, oldest first.")
+        Field("digest", \.digest)
+            .note(
+                "The server's signature of watch and events. Without it a restore needs trust=true."
+            )
     }
 }
 
@@ -97,12 +87,9 @@ public struct RestoreResult: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<RestoreResult>("RestoreResult") {
-        Field("restored", \.restored, note: "Restored watches.")
-        Field("present", \.present, note: "Watches that exist already and stay unchanged.")
-        Field(
-            "open",
-            \.open,
-            note: "Watches that had not ended and were skipped. Enqueue them instead."
-        )
+        Field("restored", \.restored).note("Restored watches.")
+        Field("present", \.present).note("Watches that exist already and stay unchanged.")
+        Field("open", \.open)
+            .note("Watches that had not ended and were skipped. Enqueue them instead.")
     }
 }

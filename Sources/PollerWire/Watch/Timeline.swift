@@ -64,26 +64,21 @@ public struct TimelineEntry: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<TimelineEntry>("TimelineEntry") {
-        Field("at", \.at, note: "The time of the entry. For a pending one, the expected time.")
-        Field(
-            "kind",
-            \.kind,
-            note: "ahead: a pending delivery that is delayed. Such entries come after all "
-                + "past ones."
-        )
-        Field("tone", \.tone, note: "Left out if neutral.")
-        Field("text", \.text, note: "One or two English sentences for people. Do not parse them.")
-        Field("detail", \.detail, note: "An ID, an event type or the response's code.")
-        Field("by", \.by, note: "The name of the key that made the change.")
-        Field("until", \.until, note: "The end of a repeated occurrence.")
-        Field("endpoint", \.endpoint, note: "The endpoint concerned.")
-        Field("accepted", \.accepted, note: "The payment state that the endpoint has accepted.")
-        Field("seq", \.seq, note: "The event that was or could not be delivered.")
-        Field("payment", \.payment, note: "The payment as of that event.")
-        Field(
-            "attempts",
-            \.attempts,
-            note: "Consecutive failed attempts that are combined in one entry."
-        )
+        Field("at", \.at).note("The time of the entry. For a pending one, the expected time.")
+        Field("kind", \.kind)
+            .note(
+                "ahead: a pending delivery that is delayed. Such entries come after all past ones."
+            )
+        Field("tone", \.tone).note("Left out if neutral.")
+        Field("text", \.text).note("One or two English sentences for people. Do not parse them.")
+        Field("detail", \.detail).note("An ID, an event type or the response's code.")
+        Field("by", \.by).note("The name of the key that made the change.")
+        Field("until", \.until).note("The end of a repeated occurrence.")
+        Field("endpoint", \.endpoint).note("The endpoint concerned.")
+        Field("accepted", \.accepted).note("The payment state that the endpoint has accepted.")
+        Field("seq", \.seq).note("The event that was or could not be delivered.")
+        Field("payment", \.payment).note("The payment as of that event.")
+        Field("attempts", \.attempts)
+            .note("Consecutive failed attempts that are combined in one entry.")
     }
 }

@@ -104,8 +104,8 @@ public struct Watch: WireObject, Hashable {
         Field("state", \.state)
         Field("closed_reason", \.closedReason)
         Field(nullable: "status", \.status)
-        Field("final", \.isFinal, note: "Whether the status is final and cannot change any more.")
-        Field("seq", \.seq, note: "Recorded events.")
+        Field("final", \.isFinal).note("Whether the status is final and cannot change any more.")
+        Field("seq", \.seq).note("Recorded events.")
         Field("run", \.run)
         Field("attempts", \.attempts)
         Field("created_at", \.createdAt)
@@ -114,39 +114,27 @@ public struct Watch: WireObject, Hashable {
         Field(nullable: "last_polled_at", \.lastPolledAt)
         Field("last_error", \.lastError)
         Field("policy", \.policy)
-        Field("until", \.until, .added, note: "The goal: how far the source is followed.")
+        Field("until", \.until, .added).note("The goal: how far the source is followed.")
         Field("notify", \.notify)
-        Field("order", \.order, note: "The shop's order ID, if given.")
+        Field("order", \.order).note("The shop's order ID, if given.")
         Field("metadata", \.metadata)
-        Field(
-            "object",
-            \.object,
-            .type("object"),
-            note:
-                "The upstream's object at the last change of its status or of another "
-                + "observed field."
-        )
-        Field("charge", \.charge, note: "Only if a charge was requested.")
-        Field("authorisation", \.authorisation, note: "The requested action for an authorisation.")
-        Field("abandoned", \.abandoned, note: "The requested action for an abandoned intent.")
-        Field("payment", \.payment, note: "The payment's state, if known.")
-        Field(
-            "next_step",
-            \.nextStep,
-            note: "What the customer must do next. Left out if there is nothing to do."
-        )
-        Field("mandate", \.mandate, note: "For a debit, the mandate that authorises it.")
-        Field(
-            "deprecation",
-            \.deprecation,
-            note: "The replacement for a Stripe Source, whose API is deprecated."
-        )
-        Field(
-            "memory",
-            \.memory,
-            note: "Additional data to restore the watch. Only with memory=true."
-        )
-        Field("outcome", \.outcome, note: "Only in the response to POST.")
+        Field("object", \.object, .type("object"))
+            .note(
+                "The upstream's object at the last change of its status or of another observed "
+                    + "field."
+            )
+        Field("charge", \.charge).note("Only if a charge was requested.")
+        Field("authorisation", \.authorisation).note("The requested action for an authorisation.")
+        Field("abandoned", \.abandoned).note("The requested action for an abandoned intent.")
+        Field("payment", \.payment).note("The payment's state, if known.")
+        Field("next_step", \.nextStep)
+            .note("What the customer must do next. Left out if there is nothing to do.")
+        Field("mandate", \.mandate).note("For a debit, the mandate that authorises it.")
+        Field("deprecation", \.deprecation)
+            .note("The replacement for a Stripe Source, whose API is deprecated.")
+        Field("memory", \.memory)
+            .note("Additional data to restore the watch. Only with memory=true.")
+        Field("outcome", \.outcome).note("Only in the response to POST.")
     }
 }
 
@@ -164,7 +152,7 @@ public struct ChargeProgress: WireObject, Hashable {
 
     package static let shape = Shape<ChargeProgress> {
         Field("state", \.state)
-        Field(nullable: "id", \.id, note: "ch_… or py_…")
+        Field(nullable: "id", \.id).note("ch_… or py_…")
     }
 }
 
@@ -215,12 +203,9 @@ public struct BatchResult: WireObject, Hashable {
         Field("created", \.created)
         Field("restarted", \.restarted)
         Field("joined", \.joined)
-        Field("duplicates", \.duplicates, note: "Items skipped because an earlier one is equal.")
-        Field(
-            "deprecation",
-            \.deprecation,
-            note: "The replacement for Stripe Sources, if one of the items is a Source."
-        )
+        Field("duplicates", \.duplicates).note("Items skipped because an earlier one is equal.")
+        Field("deprecation", \.deprecation)
+            .note("The replacement for Stripe Sources, if one of the items is a Source.")
         Field("data", \.results)
     }
 }

@@ -58,110 +58,75 @@ public struct WatchRequest: WireObject, Hashable {
         // No `anyOf` of `required`: generators turn it into an untyped body.
         .keyword("description", #""What to watch: source or url is required.""#)
     ) {
-        Field(
-            "source",
-            \.source,
-            .sourceID,
-            note: "The ID to watch. Optional with a url. If both are given, it must equal the "
-                + "ID in the url."
-        )
+        Field("source", \.source, .sourceID)
+            .note(
+                "The ID to watch. Optional with a url. If both are given, it must equal the ID in "
+                    + "the url."
+            )
         Field("account", \.account, .accountID, .standard("\"default\""))
-        Field(
-            "kind",
-            \.kind,
-            note: "Required if the ID has none of Stripe's prefixes: src_, pi_, seti_, ch_, py_."
-        )
-        Field(
-            "url",
-            \.url,
-            .length(1...2048),
-            note: "The URL of a source of a configured upstream, in place of the upstream's "
-                + "name (account) and the ID. URLs of other hosts are rejected."
-        )
-        Field(
-            "client_secret",
-            \.clientSecret,
-            .pattern("^[A-Za-z0-9_.-]{1,512}$"),
-            .writeOnly,
-            note: "The source's own secret, for polls with a publishable key. Never shown again."
-        )
-        Field(
-            "policy",
-            \.policy,
-            .standard("\"auto\""),
-            note:
-                "The longest polling intervals: 15s for the first 10m (interactive), "
-                + "then 5m until 24h (standard), then every hour (patient), and after a "
-                + "week every 6h. Polls are more frequent after a change or a hint. auto "
-                + "goes through all of them in this order, and restarts after a change or "
-                + "a hint. interactive also takes precedence over others."
-        )
-        Field(
-            "until",
-            \.until,
-            .standard("\"settled\""),
-            note:
-                "How far the source is followed. left_pending: until the customer has "
-                + "completed the required steps (any status of a source but pending; an "
-                + "intent's requires_capture or a final one). settled: until no more "
-                + "changes are expected, a final status or a reusable source's "
-                + "chargeable. final: until a status that cannot change. If two requests "
-                + "differ, the later goal applies. A requested charge takes precedence."
-        )
-        Field(
-            "timeout",
-            \.timeout,
-            note:
-                "The time until the deadline, 1s to 90d. Defaults to 30d for Stripe "
-                + "objects, and to the policy's span for a configured upstream: 10m, 24h "
-                + "or 30d. A pending charge made by pollerd is followed for up to 30d "
-                + "more."
-        )
-        Field(
-            "notify",
-            \.notify,
-            .size(0...16),
-            .each(.length(0...2048)),
-            note: "The recipients: https://…, http://…, mailto:name@host or redis+stream:NAME."
-        )
-        Field(
-            "charge",
-            \.charge,
-            note:
-                "Charges the source exactly once when it becomes chargeable. Sources "
-                + "only. The first request applies; later ones have no effect. false "
-                + "never charges, even if the account charges by default."
-        )
-        Field(
-            "authorisation",
-            \.authorisation,
-            note:
-                "The action for a payment intent in requires_capture when a tenth of "
-                + "the hold is left, or at the first poll after that: capture the full "
-                + "amount, or cancel it. leave does neither and overrides the account's "
-                + "default. Payment intents only. The first value applies."
-        )
-        Field(
-            "abandoned",
-            \.abandoned,
-            note:
-                "The action for an intent that is unpaid at the deadline (timeout). "
-                + "cancel polls it once more and then cancels it, with the reason "
-                + "abandoned. leave does not, and overrides the account's default. "
-                + "Intents only. The first value applies."
-        )
-        Field(
-            "order",
-            \.order,
-            .orderID,
-            note:
-                "Your ID of the order that the source pays, included in the watch and "
-                + "its events. All watches of an account with the same order are attempts "
-                + "to pay it. An open watch keeps its first order, and a request with "
-                + "another one is rejected (order_mismatch). A closed watch that restarts "
-                + "takes the new order, or none."
-        )
-        Field("metadata", \.metadata, .size(0...50), .entries, note: "Up to 4,096 bytes as JSON.")
+        Field("kind", \.kind)
+            .note("Required if the ID has none of Stripe's prefixes: src_, pi_, seti_, ch_, py_.")
+        Field("url", \.url, .length(1...2048))
+            .note(
+                "The URL of a source of a configured upstream, in place of the upstream's name "
+                    + "(account) and the ID. URLs of other hosts are rejected."
+            )
+        Field("client_secret", \.clientSecret, .pattern("^[A-Za-z0-9_.-]{1,512}$"), .writeOnly)
+            .note("The source's own secret, for polls with a publishable key. Never shown again.")
+        Field("policy", \.policy, .standard("\"auto\""))
+            .note(
+                "The longest polling intervals: 15s for the first 10m (interactive), then 5m until "
+                    + "24h (standard), then every hour (patient), and after a week every 6h. Polls "
+                    + "are more frequent after a change or a hint. auto goes through all of them "
+                    + "in this order, and restarts after a change or a hint. interactive also "
+                    + "takes precedence over others."
+            )
+        Field("until", \.until, .standard("\"settled\""))
+            .note(
+                "How far the source is followed. left_pending: until the customer has completed "
+                    + "the required steps (any status of a source but pending; an intent's "
+                    + "requires_capture or a final one). settled: until no more changes are "
+                    + "expected, a final status or a reusable source's chargeable. final: until a "
+                    + "status that cannot change. If two requests differ, the later goal applies. "
+                    + "A requested charge takes precedence."
+            )
+        Field("timeout", \.timeout)
+            .note(
+                "The time until the deadline, 1s to 90d. Defaults to 30d for Stripe objects, and "
+                    + "to the policy's span for a configured upstream: 10m, 24h or 30d. A pending "
+                    + "charge made by pollerd is followed for up to 30d more."
+            )
+        Field("notify", \.notify, .size(0...16), .each(.length(0...2048)))
+            .note("The recipients: https://…, http://…, mailto:name@host or redis+stream:NAME.")
+        Field("charge", \.charge)
+            .note(
+                "Charges the source exactly once when it becomes chargeable. Sources only. The "
+                    + "first request applies; later ones have no effect. false never charges, even "
+                    + "if the account charges by default."
+            )
+        Field("authorisation", \.authorisation)
+            .note(
+                "The action for a payment intent in requires_capture when a tenth of the hold is "
+                    + "left, or at the first poll after that: capture the full amount, or cancel "
+                    + "it. leave does neither and overrides the account's default. Payment intents "
+                    + "only. The first value applies."
+            )
+        Field("abandoned", \.abandoned)
+            .note(
+                "The action for an intent that is unpaid at the deadline (timeout). cancel polls "
+                    + "it once more and then cancels it, with the reason abandoned. leave does "
+                    + "not, and overrides the account's default. Intents only. The first value "
+                    + "applies."
+            )
+        Field("order", \.order, .orderID)
+            .note(
+                "Your ID of the order that the source pays, included in the watch and its events. "
+                    + "All watches of an account with the same order are attempts to pay it. An "
+                    + "open watch keeps its first order, and a request with another one is "
+                    + "rejected (order_mismatch). A closed watch that restarts takes the new "
+                    + "order, or none."
+            )
+        Field("metadata", \.metadata, .size(0...50), .entries).note("Up to 4,096 bytes as JSON.")
     }
 }
 
@@ -239,29 +204,17 @@ public struct WatchCharge: WireObject, Hashable {
         mustBe: "charge must be true, false or an object such as {\"amount\":1099}",
         prefix: "charge."
     ) {
-        Field(
-            "amount",
-            \.amount,
-            .range(1...SafeInteger.max),
-            note: "In the currency's smallest unit. Defaults to the source's amount."
-        )
-        Field(
-            "currency",
-            \.currency,
-            .pattern("^[a-z]{3}$"),
-            note: "Defaults to the source's currency."
-        )
+        Field("amount", \.amount, .range(1...SafeInteger.max))
+            .note("In the currency's smallest unit. Defaults to the source's amount.")
+        Field("currency", \.currency, .pattern("^[a-z]{3}$"))
+            .note("Defaults to the source's currency.")
         Field("description", \.note, .length(0...500))
         Field("statement_descriptor", \.statementDescriptor, .length(0...35))
         Field("metadata", \.metadata, .size(0...49), .entries)
-        Field(
-            "application_fee_amount",
-            \.feeAmount,
-            .range(1...SafeInteger.max),
-            note: "The platform's fee from a charge of a connected account."
-        )
+        Field("application_fee_amount", \.feeAmount, .range(1...SafeInteger.max))
+            .note("The platform's fee from a charge of a connected account.")
         Field("on_behalf_of", \.onBehalfOf, .connectedAccount)
-        Field("transfer_data", \.transfer, note: "The destination of the money.")
+        Field("transfer_data", \.transfer).note("The destination of the money.")
     }
 
     /// The destination and the amount of a transfer.
@@ -286,12 +239,7 @@ public struct WatchCharge: WireObject, Hashable {
             prefix: "charge.transfer_data."
         ) {
             Field("destination", \.destination, .connectedAccount)
-            Field(
-                "amount",
-                \.amount,
-                .range(1...SafeInteger.max),
-                note: "Default: the full amount."
-            )
+            Field("amount", \.amount, .range(1...SafeInteger.max)).note("Default: the full amount.")
         }
     }
 

@@ -16,7 +16,7 @@ public struct WatchSummary: WireObject, Hashable {
 
         package static let shape = Shape<Sum> {
             Field("currency", \.currency)
-            Field("amount", \.amount, note: "The amount due, in the smallest unit.")
+            Field("amount", \.amount).note("The amount due, in the smallest unit.")
         }
     }
 
@@ -34,19 +34,13 @@ public struct WatchSummary: WireObject, Hashable {
     package init() {}
 
     package static let shape = Shape<WatchSummary>("WatchSummary") {
-        Field("count", \.count, note: "At most 10,000.")
-        Field(
-            "capped",
-            \.isCapped,
-            note:
-                "Whether there are, or may be, more. Count and sums then cover only the "
-                + "counted ones."
-        )
-        Field(
-            "sums",
-            \.sums,
-            note: "One entry for each currency. Payments whose amount is unknown are not "
-                + "included."
-        )
+        Field("count", \.count).note("At most 10,000.")
+        Field("capped", \.isCapped)
+            .note(
+                "Whether there are, or may be, more. Count and sums then cover only the counted "
+                    + "ones."
+            )
+        Field("sums", \.sums)
+            .note("One entry for each currency. Payments whose amount is unknown are not included.")
     }
 }

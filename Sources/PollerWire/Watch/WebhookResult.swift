@@ -18,8 +18,8 @@ package struct WebhookResult: WireObject, Hashable {
         .keyword("additionalProperties", "false")
     ) {
         Field("result", \.result)
-        Field("hinted", \.hinted, note: "Open watches made due now.")
-        Field("enqueued", \.enqueued, note: "Unknown sources that are now watched.")
+        Field("hinted", \.hinted).note("Open watches made due now.")
+        Field("enqueued", \.enqueued).note("Unknown sources that are now watched.")
         Field("reason", \.reason)
     }
 }
