@@ -108,6 +108,13 @@ struct Route<Input: Sendable>: Sendable {
             }
         }
     }
+
+    /// Returns the route with a handler that needs only the input and the context.
+    func answered(
+        by handler: @escaping @Sendable (Input, APIContext) async throws -> Response
+    ) -> AnsweredRoute {
+        answered { input, _, context in try await handler(input, context) }
+    }
 }
 
 extension Route where Input == Void {

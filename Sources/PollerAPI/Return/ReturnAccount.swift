@@ -152,7 +152,6 @@ extension ReturnPageRoutes {
     )
 
     /// Submits the account that a customer entered, and shows the result.
-    @Sendable
     func submitRefundAccount(
         _ visit: ReturnVisit,
         _ request: Request,

@@ -150,7 +150,6 @@ extension ReturnPageRoutes {
         answers: pages
     )
 
-    @Sendable
     func redirectToPage(
         _ visit: ReturnVisit,
         _ request: Request,
@@ -163,7 +162,6 @@ extension ReturnPageRoutes {
     }
 
     /// Submits the customer's input and shows the result.
-    @Sendable
     func verify(
         _ visit: ReturnVisit,
         _ request: Request,

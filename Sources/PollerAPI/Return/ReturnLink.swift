@@ -61,7 +61,6 @@ extension ReturnPageRoutes {
     )
 
     /// Redirects a customer who has presented the secret to the bank, or to the page if there is no target any more.
-    @Sendable
     func redirectToBank(
         _ visit: ReturnVisit,
         _ request: Request,

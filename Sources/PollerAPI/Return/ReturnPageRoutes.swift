@@ -119,7 +119,6 @@ struct ReturnPageRoutes {
         ]
     }
 
-    @Sendable
     private func show(
         _ visit: ReturnVisit,
         _ request: Request,
@@ -227,7 +226,6 @@ struct ReturnPageRoutes {
     }
 
     /// Returns the recorded state as soon as it is newer than the page.
-    @Sendable
     private func state(
         _ input: (id: String, account: String?, afterSeq: Int, wait: Duration),
         _ request: Request,

@@ -27,10 +27,8 @@ struct AccountRoutes {
 
     var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
 
-    @Sendable
     private func list(
         _ input: (limit: Int, cursor: String?),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let page = try await page(input.limit, input.cursor, of: context.caller.accounts)

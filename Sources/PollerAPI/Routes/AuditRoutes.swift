@@ -47,12 +47,7 @@ struct AuditRoutes {
 
     var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
 
-    @Sendable
-    private func list(
-        _ query: AuditQuery,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func list(_ query: AuditQuery, _ context: APIContext) async throws -> Response {
         guard let trail else { throw Problem(.notFound, "This server has no audit log.") }
         var query = query
         query.accounts = context.caller.accounts

@@ -68,7 +68,6 @@ struct BatchRoutes {
     ///
     /// If the store fails midway, some items are enqueued. The error tells the client to repeat the batch, which joins
     /// them.
-    @Sendable
     private func enqueue(
         _ caller: TraceContext?,
         _ request: Request,

@@ -20,12 +20,7 @@ struct CallerRoutes {
         [Self.caller.answered(by: caller)]
     }
 
-    @Sendable
-    private func caller(
-        _: Void,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func caller(_: Void, _ context: APIContext) async throws -> Response {
         Response(KeyHolder(context.caller))
     }
 }

@@ -62,12 +62,7 @@ struct ConsoleRoutes {
         [Self.console.answered(by: console), Self.script.answered(by: script)]
     }
 
-    @Sendable
-    private func console(
-        _: Void,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func console(_: Void, _ context: APIContext) async throws -> Response {
         let base = BasePath.current
         guard base.isForwarded else { return Self.page.response() }
         let page = Self.basedPage
@@ -75,7 +70,6 @@ struct ConsoleRoutes {
         return page.response(page.text.replacing("<!-- base -->", with: element))
     }
 
-    @Sendable
     private func script(
         _ name: String,
         _ request: Request,

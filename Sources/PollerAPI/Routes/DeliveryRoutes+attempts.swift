@@ -7,12 +7,7 @@ import PollerWatches
 import PollerWire
 
 extension DeliveryRoutes {
-    @Sendable
-    func attempts(
-        _ id: DeliveryID,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    func attempts(_ id: DeliveryID, _ context: APIContext) async throws -> Response {
         // First check access: a delivery of another account is not even read.
         if !context.caller.accounts.isAll { _ = try await snapshot(id, context.caller) }
         let attempts = try await backend.deliveries.attempts(of: id)

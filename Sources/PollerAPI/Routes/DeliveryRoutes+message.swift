@@ -27,10 +27,8 @@ extension DeliveryRoutes {
     /// The routes of this file.
     var messages: [AnsweredRoute] { [Self.message.answered(by: message)] }
 
-    @Sendable
     private func message(
         _ wanted: (id: DeliveryID, seq: Int),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let delivery = try await snapshot(wanted.id, context.caller).delivery

@@ -111,10 +111,8 @@ struct DeliveryRoutes {
         ] + messages
     }
 
-    @Sendable
     private func list(
         _ wanted: (key: WatchKey?, query: DeliveryQuery),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         guard let key = wanted.key else {
@@ -168,12 +166,7 @@ struct DeliveryRoutes {
         return ListPage(items: items, next: nil)
     }
 
-    @Sendable
-    private func get(
-        _ id: DeliveryID,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func get(_ id: DeliveryID, _ context: APIContext) async throws -> Response {
         let snapshot = try await snapshot(id, context.caller)
         return Response(try await shown(snapshot))
     }
@@ -181,12 +174,7 @@ struct DeliveryRoutes {
     /// Retries a delivery.
     ///
     /// A delivery that is already due succeeds, as the first response may have been lost.
-    @Sendable
-    private func retry(
-        _ id: DeliveryID,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func retry(_ id: DeliveryID, _ context: APIContext) async throws -> Response {
         for _ in 0..<Self.roundsMax {
             let found = try await snapshot(id, context.caller)
             var state = found.delivery.state
@@ -218,12 +206,7 @@ struct DeliveryRoutes {
     /// Dismisses dead letters.
     ///
     /// A delivery without any succeeds, as the first response may have been lost.
-    @Sendable
-    private func dismiss(
-        _ id: DeliveryID,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func dismiss(_ id: DeliveryID, _ context: APIContext) async throws -> Response {
         for _ in 0..<Self.roundsMax {
             let found = try await snapshot(id, context.caller)
             var state = found.delivery.state

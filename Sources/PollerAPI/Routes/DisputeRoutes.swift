@@ -36,10 +36,8 @@ struct DisputeRoutes {
 
     var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
 
-    @Sendable
     private func list(
         _ wanted: (accounts: AccountSet, hasClosed: Bool),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         guard let cache else {

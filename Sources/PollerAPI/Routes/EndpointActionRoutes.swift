@@ -104,12 +104,7 @@ extension EndpointRoutes {
     /// Tests an endpoint.
     ///
     /// The response is 200 for any result, because the test itself succeeded.
-    @Sendable
-    private func test(
-        _ name: EndpointName,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func test(_ name: EndpointName, _ context: APIContext) async throws -> Response {
         let stored = try await stored(name)
         guard let result = await backend.probe.ask(stored.endpoint, at: stored.now) else {
             throw Problem(
@@ -148,7 +143,6 @@ extension EndpointRoutes {
     /// Rotates the secret.
     ///
     /// A repeat with the same `Idempotency-Key` returns the same secret.
-    @Sendable
     private func rotate(
         _ name: EndpointName,
         _ request: Request,
@@ -200,12 +194,7 @@ extension EndpointRoutes {
         return Self.shown(rotated)
     }
 
-    @Sendable
-    private func enable(
-        _ name: EndpointName,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func enable(_ name: EndpointName, _ context: APIContext) async throws -> Response {
         let old = try await stored(name).endpoint
         let answer = try await changed(old.id, context) { endpoint, _ throws(Problem) in
             endpoint.state = .enabled
@@ -216,7 +205,6 @@ extension EndpointRoutes {
         return answer
     }
 
-    @Sendable
     private func disable(
         _ name: EndpointName,
         _ request: Request,
@@ -242,10 +230,8 @@ extension EndpointRoutes {
     /// The secret of a registered endpoint is shown only once.
     ///
     /// Every account has one, even an unknown account, because it is derived from the name.
-    @Sendable
     private func secret(
         _ requested: (name: String, account: AccountID),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         guard requested.name == "inline" else {

@@ -107,7 +107,6 @@ struct EndpointRoutes {
     ///
     /// A repeat with the same `Idempotency-Key` returns the endpoint of the first request, with its secret as long as
     /// the endpoint is unchanged.
-    @Sendable
     private func create(
         _: Void,
         _ request: Request,
@@ -237,10 +236,8 @@ struct EndpointRoutes {
         return Response(PollerWire.Endpoint(endpoint, secret: secret), status: status)
     }
 
-    @Sendable
     private func list(
         _ query: (accounts: AccountSet, limit: Int, cursor: String?),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let page = try await backend.store.list(
@@ -274,19 +271,13 @@ struct EndpointRoutes {
         }
     }
 
-    @Sendable
-    private func get(
-        _ name: EndpointName,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func get(_ name: EndpointName, _ context: APIContext) async throws -> Response {
         let stored = try await stored(name)
         let health = try await deliveries.health(of: stored.endpoint.id)
         return Response(PollerWire.Endpoint(stored.endpoint, health: health))
             .revised(stored.revision)
     }
 
-    @Sendable
     private func change(
         _ requested: (name: EndpointName, condition: Precondition),
         _ request: Request,
@@ -330,10 +321,8 @@ struct EndpointRoutes {
     /// Removes an endpoint.
     ///
     /// A missing one is reported as missing, because it is unknown whether it ever existed.
-    @Sendable
     private func remove(
         _ requested: (name: EndpointName, condition: Precondition),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let stored = try await stored(requested.name, as: requested.condition)

@@ -55,10 +55,8 @@ struct EventRoutes {
         [Self.ofWatch.answered(by: watchEvents), Self.all.answered(by: events)]
     }
 
-    @Sendable
     private func watchEvents(
         _ input: (key: WatchKey, afterSeq: Int, limit: Int),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let (key, afterSeq, limit) = input
@@ -69,10 +67,8 @@ struct EventRoutes {
         return Response(Page(of: events, limit: limit, after: afterSeq))
     }
 
-    @Sendable
     private func events(
         _ input: (start: EventsStart, limit: Int, wait: Duration, filter: EventFilter),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let filter = input.filter

@@ -29,10 +29,8 @@ struct IncidentRoutes {
 
     var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
 
-    @Sendable
     private func list(
         _ status: PollerWire.Incident.Status?,
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         guard let incidents else { throw Problem(.notFound, "This server has no incidents.") }

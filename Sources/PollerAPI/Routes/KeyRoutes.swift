@@ -74,12 +74,7 @@ struct KeyRoutes {
         ]
     }
 
-    @Sendable
-    private func list(
-        _: Void,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func list(_: Void, _ context: APIContext) async throws -> Response {
         let keys = try await keyStore().register().keys.map(\.key)
         let own = keys.filter { context.caller.accounts.contains($0.accounts) }
         return Response(
@@ -87,7 +82,6 @@ struct KeyRoutes {
         )
     }
 
-    @Sendable
     private func create(
         _: Void,
         _ request: Request,
@@ -178,12 +172,7 @@ struct KeyRoutes {
         return key
     }
 
-    @Sendable
-    private func revoke(
-        _ id: KeyID,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func revoke(_ id: KeyID, _ context: APIContext) async throws -> Response {
         let missing = Problem(.keyNotFound, "There is no key \(id); GET /v1/keys lists them.")
         let (store, caller) = (try keyStore(), context.caller)
         let keys = try await store.register().keys.map(\.key)

@@ -96,10 +96,8 @@ struct LaneRoutes {
     ///
     /// If the cluster has more lanes than a status reads, the others follow at the end of the list, page by page in the
     /// store's order.
-    @Sendable
     private func list(
         _ input: (limit: Int, cursor: LaneCursor?),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let (limit, cursor) = input
@@ -155,12 +153,7 @@ struct LaneRoutes {
         return ListPage(items: items, next: next?.text)
     }
 
-    @Sendable
-    private func get(
-        _ lane: LaneID,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func get(_ lane: LaneID, _ context: APIContext) async throws -> Response {
         guard let report = try await backend.lanes.lane(lane) else { throw Self.notFound(lane) }
         return Response(Lane(report, standard: backend.laneLimit())).revised(report.revision)
     }
@@ -168,12 +161,7 @@ struct LaneRoutes {
     /// Pauses a lane.
     ///
     /// A paused lane succeeds, as the first response may have been lost.
-    @Sendable
-    private func pause(
-        _ lane: LaneID,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func pause(_ lane: LaneID, _ context: APIContext) async throws -> Response {
         let before = try await backend.lanes.pause(lane)
         var after = Lane(before)
         after.isPaused = true
@@ -181,12 +169,7 @@ struct LaneRoutes {
         return try await changed(lane)
     }
 
-    @Sendable
-    private func resume(
-        _ lane: LaneID,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func resume(_ lane: LaneID, _ context: APIContext) async throws -> Response {
         context.note(lane, from: Lane(try await backend.lanes.resume(lane)), to: Lane())
         return try await changed(lane)
     }
@@ -195,7 +178,6 @@ struct LaneRoutes {
     ///
     /// Absent values keep their current value, so the new limit is computed from the one it replaces, and again after a
     /// concurrent change.
-    @Sendable
     private func limit(
         _ requested: (lane: LaneID, condition: Precondition),
         _ request: Request,

@@ -39,10 +39,8 @@ struct LateRoutes {
 
     var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
 
-    @Sendable
     private func list(
         _ wanted: (accounts: AccountSet, over: Duration, limit: Int),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let status = try await statusCache.current()

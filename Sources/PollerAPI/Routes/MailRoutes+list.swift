@@ -41,10 +41,8 @@ extension MailRoutes {
         [Self.list.answered(by: list), Self.liftEntry.answered(by: liftEntry)]
     }
 
-    @Sendable
     private func list(
         _ wanted: (limit: Int, cursor: String?),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let page = try await mailPreferences().suppressions.suppressed(
@@ -54,10 +52,8 @@ extension MailRoutes {
         return Response(page.wire(for: context) { SuppressionListEntry($0) })
     }
 
-    @Sendable
     private func liftEntry(
         _ entry: SuppressionEntry,
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         guard let lifted = try await mailPreferences().suppressions.lift(entry) else {

@@ -62,7 +62,6 @@ struct MailRoutes {
     /// Suppresses a recipient after a bounce.
     ///
     /// Reporting a bounce twice is harmless.
-    @Sendable
     private func report(
         _: Void,
         _ request: Request,
@@ -88,21 +87,11 @@ struct MailRoutes {
         return try await answer(recipient, of: .main)
     }
 
-    @Sendable
-    private func read(
-        _ named: MailRecipient,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func read(_ named: MailRecipient, _ context: APIContext) async throws -> Response {
         try await answer(named.address, of: named.account)
     }
 
-    @Sendable
-    private func lift(
-        _ named: MailRecipient,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func lift(_ named: MailRecipient, _ context: APIContext) async throws -> Response {
         let suppressions = try mailPreferences().suppressions
         let before = try await shown(named.address, of: named.account)
         // The address is personal data, and its digest is enough to find the entry.

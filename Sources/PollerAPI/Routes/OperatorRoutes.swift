@@ -79,21 +79,11 @@ struct OperatorRoutes {
         ]
     }
 
-    @Sendable
-    private func stats(
-        _: Void,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func stats(_: Void, _ context: APIContext) async throws -> Response {
         Response(Stats(try await statusCache.current()))
     }
 
-    @Sendable
-    private func history(
-        _ span: ActivitySpan?,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func history(_ span: ActivitySpan?, _ context: APIContext) async throws -> Response {
         guard let activity = backend.activity else {
             throw Problem(.notFound, "This server has no history.")
         }
@@ -101,23 +91,13 @@ struct OperatorRoutes {
     }
 
     /// Lists the processes in one page, since a cluster has some tens of them.
-    @Sendable
-    private func workers(
-        _: Void,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func workers(_: Void, _ context: APIContext) async throws -> Response {
         let status = try await statusCache.current()
         let page = ListPage(items: status.members, next: nil)
         return Response(page.wire(for: context) { PollerWire.Worker($0) })
     }
 
-    @Sendable
-    private func departures(
-        _: Void,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func departures(_: Void, _ context: APIContext) async throws -> Response {
         let page = ListPage(items: try await backend.members.departures(), next: nil)
         return Response(page.wire(for: context) { DepartedWorker($0) })
     }
@@ -125,12 +105,7 @@ struct OperatorRoutes {
     /// Runs the doctor.
     ///
     /// The status is always 200, because failed checks are part of the result.
-    @Sendable
-    private func doctor(
-        _: Void,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func doctor(_: Void, _ context: APIContext) async throws -> Response {
         Response(HealthReport(await findings()))
     }
 
@@ -170,7 +145,6 @@ struct OperatorRoutes {
         }
     }
 
-    @Sendable
     private func cluster() async -> [Finding] {
         do {
             let status = try await statusCache.current()

@@ -74,32 +74,20 @@ struct OrderRoutes {
         ]
     }
 
-    @Sendable
-    private func list(
-        _ query: OrderQuery,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func list(_ query: OrderQuery, _ context: APIContext) async throws -> Response {
         guard context.caller.accounts.contains(query.account) else {
             return Response(Page<PollerWire.Order>([]))
         }
         return Response(try await orders.orders(query).wire(for: context) { $0.wire })
     }
 
-    @Sendable
-    private func get(
-        _ key: OrderKey,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func get(_ key: OrderKey, _ context: APIContext) async throws -> Response {
         guard let order = try await orders.order(key) else { throw Self.notFound(key) }
         return Response(order.wire)
     }
 
-    @Sendable
     private func events(
         _ input: (key: OrderKey, afterSeq: Int, limit: Int),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let (key, afterSeq, limit) = input

@@ -55,7 +55,6 @@ struct PayerRoutes {
         [Self.verify.answered(by: verify), Self.refundAccount.answered(by: submitRefundAccount)]
     }
 
-    @Sendable
     private func verify(
         _ key: WatchKey,
         _ request: Request,
@@ -101,7 +100,6 @@ struct PayerRoutes {
         return Response(answer)
     }
 
-    @Sendable
     private func submitRefundAccount(
         _ key: WatchKey,
         _ request: Request,

@@ -76,12 +76,7 @@ struct QuarantineRoutes {
     }
 
     /// Lists the watches, the most recently closed first.
-    @Sendable
-    private func list(
-        _ query: ListQuery,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func list(_ query: ListQuery, _ context: APIContext) async throws -> Response {
         let page = try await scans.list(query, for: context.caller)
         return Response(page.wire(for: context) { PollerWire.Watch($0) })
     }
@@ -89,12 +84,7 @@ struct QuarantineRoutes {
     /// Redrives a watch.
     ///
     /// An open watch succeeds, as the first response may have been lost.
-    @Sendable
-    private func redrive(
-        _ key: WatchKey,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func redrive(_ key: WatchKey, _ context: APIContext) async throws -> Response {
         let wasDead = try await backend.watches.redrive(key)
         if wasDead {
             context.changes.recordAction(
@@ -127,12 +117,7 @@ struct QuarantineRoutes {
     /// Dismisses a watch.
     ///
     /// A cancelled watch succeeds, as the first response may have been lost.
-    @Sendable
-    private func dismiss(
-        _ key: WatchKey,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func dismiss(_ key: WatchKey, _ context: APIContext) async throws -> Response {
         let wasDead = try await backend.watches.dismiss(key)
         if wasDead {
             context.changes.recordAction(

@@ -50,7 +50,6 @@ struct ReplayRoutes {
         [Self.start.answered(by: start), Self.get.answered(by: get)]
     }
 
-    @Sendable
     private func start(
         _ id: EndpointID,
         _ request: Request,
@@ -128,12 +127,7 @@ struct ReplayRoutes {
         context.changes.recordAction(target, of: account, to: facts)
     }
 
-    @Sendable
-    private func get(
-        _ id: EndpointID,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func get(_ id: EndpointID, _ context: APIContext) async throws -> Response {
         if !context.caller.accounts.isAll {
             let registered = try await registered(id, for: context.caller)
             _ = try await check(id, registered, for: context.caller)

@@ -98,12 +98,7 @@ struct RestoreRoutes {
         [Self.line.answered(by: line), Self.restore.answered(by: restore)]
     }
 
-    @Sendable
-    private func line(
-        _ key: WatchKey,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func line(_ key: WatchKey, _ context: APIContext) async throws -> Response {
         guard let snapshot = try await watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
         }
@@ -111,7 +106,6 @@ struct RestoreRoutes {
         return Response(ArchiveLine(snapshot, events: events, by: archives))
     }
 
-    @Sendable
     private func restore(
         _ isTrusted: Bool,
         _ request: Request,

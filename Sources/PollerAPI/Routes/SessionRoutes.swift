@@ -46,7 +46,6 @@ struct SessionRoutes {
 
     var routes: [AnsweredRoute] { [Self.begin.answered(by: begin), Self.end.answered(by: end)] }
 
-    @Sendable
     private func begin(
         _: Void,
         _ request: Request,
@@ -63,12 +62,7 @@ struct SessionRoutes {
         return response
     }
 
-    @Sendable
-    private func end(
-        _: Void,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func end(_: Void, _ request: Request, _ context: APIContext) async throws -> Response {
         guard ConsoleSessions.isOfSameOrigin(request) else {
             throw Problem(.notAllowed, "Only the console's own pages can sign a browser out.")
         }

@@ -64,33 +64,18 @@ struct SetAsideRoutes {
         ]
     }
 
-    @Sendable
-    private func list(
-        _: Void,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func list(_: Void, _ context: APIContext) async throws -> Response {
         Response(Page(try await suspectStore().setAsideEntries().map(\.wire)))
     }
 
-    @Sendable
-    private func redrive(
-        _ id: String,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func redrive(_ id: String, _ context: APIContext) async throws -> Response {
         let entry = try await end(id, isRedriven: true, context)
         // The event is before the sweep's cursor, so the watch is polled for its changes.
         if let key = entry.hintedWatch { _ = try await backend.watches.hint(key, of: .anything) }
         return Response(entry.wire)
     }
 
-    @Sendable
-    private func dismiss(
-        _ id: String,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func dismiss(_ id: String, _ context: APIContext) async throws -> Response {
         Response(try await end(id, isRedriven: false, context).wire)
     }
 

@@ -46,7 +46,6 @@ struct StreamTokenRoutes {
     /// Creates a token.
     ///
     /// A repeat creates another one, which is harmless.
-    @Sendable
     private func issue(
         _: Void,
         _ request: Request,

@@ -78,7 +78,6 @@ struct StripeWebhookRoutes {
         )
     }
 
-    @Sendable
     private func receive(
         _ input: (account: AccountID, signature: String),
         _ request: Request,

@@ -29,12 +29,7 @@ struct TimelineRoutes {
 
     var routes: [AnsweredRoute] { [Self.timeline.answered(by: timeline)] }
 
-    @Sendable
-    private func timeline(
-        _ key: WatchKey,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func timeline(_ key: WatchKey, _ context: APIContext) async throws -> Response {
         guard let watch = try await backend.watches.snapshot(of: key) else {
             throw Problem.watchNotFound(key)
         }

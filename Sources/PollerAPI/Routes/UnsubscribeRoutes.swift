@@ -78,7 +78,6 @@ struct UnsubscribeRoutes {
         [Self.ask.answered(by: ask), Self.stop.answered(by: stop)]
     }
 
-    @Sendable
     private func ask(
         _ visit: UnsubscribeVisit,
         _ request: Request,
@@ -88,7 +87,6 @@ struct UnsubscribeRoutes {
         return shown.page.response(shown.entry == nil ? .nothing : .question, in: shown.words)
     }
 
-    @Sendable
     private func stop(
         _ visit: UnsubscribeVisit,
         _ request: Request,

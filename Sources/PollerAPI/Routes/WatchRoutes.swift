@@ -155,7 +155,6 @@ struct WatchRoutes {
         ]
     }
 
-    @Sendable
     private func enqueue(
         _ caller: TraceContext?,
         _ request: Request,
@@ -193,10 +192,8 @@ struct WatchRoutes {
         )
     }
 
-    @Sendable
     private func list(
         _ wanted: (search: WatchSearch, isArchive: Bool, format: ListFormat),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let query = try wanted.search.query(among: watches.searchKeys, at: now())
@@ -215,10 +212,8 @@ struct WatchRoutes {
         )
     }
 
-    @Sendable
     private func get(
         _ input: (key: WatchKey, afterSeq: Int?, wait: Duration),
-        _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let key = input.key
@@ -242,12 +237,7 @@ struct WatchRoutes {
         return Response(PollerWire.Watch(found))
     }
 
-    @Sendable
-    private func poll(
-        _ key: WatchKey,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func poll(_ key: WatchKey, _ context: APIContext) async throws -> Response {
         var isOpen = try await watches.hint(key)
         // The watch closed with a result: a manual poll checks for refunds and disputes.
         if !isOpen { isOpen = try await watches.hint(key, of: .money) }
@@ -262,12 +252,7 @@ struct WatchRoutes {
     /// Cancels a watch.
     ///
     /// A cancelled watch succeeds, as the first response may have been lost.
-    @Sendable
-    private func cancel(
-        _ key: WatchKey,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func cancel(_ key: WatchKey, _ context: APIContext) async throws -> Response {
         let wasOpen = try await watches.cancel(key)
         // Recorded at once, because the following reads may fail.
         if wasOpen {
@@ -288,12 +273,7 @@ struct WatchRoutes {
         return Response(PollerWire.Watch(snapshot))
     }
 
-    @Sendable
-    private func explain(
-        _ key: WatchKey,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func explain(_ key: WatchKey, _ context: APIContext) async throws -> Response {
         let laneLimit = laneLimit()
         let explanation = try await watches.explain(key, limit: laneLimit)
         guard let explanation else { throw Problem.watchNotFound(key) }

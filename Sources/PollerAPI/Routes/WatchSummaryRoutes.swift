@@ -41,12 +41,7 @@ struct WatchSummaryRoutes {
 
     var routes: [AnsweredRoute] { [Self.summarise.answered(by: summarise)] }
 
-    @Sendable
-    private func summarise(
-        _ search: WatchSearch,
-        _ request: Request,
-        _ context: APIContext
-    ) async throws -> Response {
+    private func summarise(_ search: WatchSearch, _ context: APIContext) async throws -> Response {
         let query = try search.query(among: watches.searchKeys, at: now())
         let summary = try await Self.summary(isSelective: query.isSelective) { limit, cursor in
             try await scans.count(query.page(limit: limit, after: cursor), for: context.caller)
