@@ -55,14 +55,12 @@ package struct JSONName: Sendable {
 }
 
 extension JSONWriter {
-    /// Writes an object with the members that `members` writes.
     package mutating func object(_ members: (inout JSONWriter) -> Void) {
         open(UInt8(ascii: "{"))
         members(&self)
         close(UInt8(ascii: "}"))
     }
 
-    /// Writes an array with the elements that `elements` writes.
     package mutating func array(_ elements: (inout JSONWriter) -> Void) {
         open(UInt8(ascii: "["))
         elements(&self)
@@ -84,7 +82,6 @@ extension JSONWriter {
         needsComma = false
     }
 
-    /// Writes a string.
     package mutating func value(_ text: String) {
         separate()
         quote(text)
@@ -103,7 +100,6 @@ extension JSONWriter {
     /// Writes `true` or `false`.
     package mutating func value(_ flag: Bool) { raw((flag ? "true" : "false").utf8) }
 
-    /// Writes `null`.
     package mutating func null() { raw("null".utf8) }
 
     /// Writes a value that is already JSON.

@@ -86,7 +86,6 @@ extension RawJSON {
         }
     }
 
-    /// Whether it is `null`.
     package var isNull: Bool { kind == .null }
 
     /// The text of a string; `nil` for any other value.

@@ -13,7 +13,6 @@ package struct HTTPOrigin: Hashable, Sendable {
     /// The value of `Host`: with the port only if it is not the scheme's default.
     package let authority: String
 
-    /// Makes an origin.
     package init(isSecure: Bool, host: String, port: Int) {
         self.isSecure = isSecure
         self.host = host

@@ -34,7 +34,6 @@ final class OriginConnections {
     /// Whether there is nothing left to keep.
     var isEmpty: Bool { pool.isEmpty }
 
-    /// Whether a connection is idle.
     var hasIdle: Bool { pool.hasIdle }
 
     /// Sends a request as soon as a connection is free.
@@ -157,7 +156,6 @@ final class OriginConnections {
         }
     }
 
-    /// Closes every connection.
     func close() {
         for connection in connections.values { connection.abandon(.cancelled) }
     }

@@ -82,7 +82,6 @@ package struct AccountEventsPage: Hashable, Sendable {
     /// The number of requests that it took.
     package let requests: Int
 
-    /// Creates a page.
     package init(events: [AccountEvent], hasMore: Bool, requests: Int = 1) {
         self.events = events
         self.hasMore = hasMore
@@ -99,14 +98,12 @@ package struct AccountEvent: Hashable, Sendable {
     package let type: String
     /// The subjects: the object itself, and its owner (a charge's source or intent).
     package let subjects: [SourceID]
-    /// The topic of the hint.
     package let topic: HintTopic
     /// The announced debit; `nil` for other events.
     package let mandate: MandateAnnouncement?
     /// Whether it only names its object, so that the object's owner must be looked up.
     package let isThin: Bool
 
-    /// Creates an event.
     package init(
         id: String,
         type: String,

@@ -39,7 +39,6 @@ package struct CountedDisputes: DisputeReader {
 package struct DisputeReadFailure: Error, Hashable {
     package let reason: String
 
-    /// Creates a failure with its reason.
     package init(_ reason: String) {
         self.reason = reason
     }
@@ -56,7 +55,6 @@ package struct AccountDispute: Hashable, Sendable {
     package let needsResponse: Bool
     /// Whether the dispute is final.
     package let isClosed: Bool
-    /// The disputed amount.
     package let amount: Amount?
     package let currency: String?
     /// The reason given, such as `fraudulent`.
@@ -68,7 +66,6 @@ package struct AccountDispute: Hashable, Sendable {
     /// The deadline for an answer; `nil` when it can no longer be answered.
     package let dueAt: Timestamp?
 
-    /// Creates a dispute.
     package init(
         id: String,
         account: AccountID,

@@ -105,7 +105,6 @@ extension EventSweep {
         return repeated
     }
 
-    /// Hints for every event.
     private func hint(
         _ events: [AccountEvent],
         of account: Account

@@ -154,7 +154,6 @@ package struct ReadUsage: Hashable, Sendable {
     /// payment.
     package static let paidSpan = Duration.seconds(86_400)
 
-    /// Creates a usage.
     package init(reads: Int, transactions: Int, isPaid: Bool = false) {
         self.reads = reads
         self.transactions = transactions

@@ -35,7 +35,6 @@ package struct RefusedWebhooks: Hashable, Sendable {
     /// The number of unmatched signatures that are ignored, because any client can post one.
     private static let unmatchedMax = 2
 
-    /// Creates a value.
     package init(
         account: AccountID,
         reason: WebhookRefusal,

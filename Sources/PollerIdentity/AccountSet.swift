@@ -16,7 +16,6 @@ package enum AccountSet: Hashable, Sendable {
         return accounts.map(\.description).sorted()
     }
 
-    /// Whether the set contains an account.
     package func contains(_ account: AccountID) -> Bool {
         switch self {
         case .all: true

@@ -58,7 +58,6 @@ package enum SourceKind: Hashable, Sendable, CaseIterable, RawRepresentable {
         }
     }
 
-    /// Creates a kind from its ``endpoint``.
     package init?(endpoint: some StringProtocol) {
         if let known = Self.allCases.first(where: { $0.endpoint == endpoint }) {
             self = known

@@ -62,7 +62,6 @@ package struct Amount: Hashable, Comparable, Sendable {
 }
 
 extension Amount: ExpressibleByIntegerLiteral {
-    /// Creates an amount from a literal.
     package init(integerLiteral value: Int) { self.init(clamping: value) }
 }
 

@@ -13,7 +13,6 @@ package struct Boxed<Value: Hashable & Sendable>: Hashable, Sendable {
 
     private var box: Box?
 
-    /// The value.
     package var wrappedValue: Value? {
         get { box?.value }
         set { box = newValue.map { Box($0) } }

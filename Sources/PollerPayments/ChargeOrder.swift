@@ -16,7 +16,6 @@ package struct ChargeOrder: Hashable, Sendable {
     package let note: String?
     /// The text on the customer's statement.
     package let statementDescriptor: String?
-    /// The metadata of the charge.
     package let metadata: [String: String]
     /// The distribution of the amount; `nil` if the account receives all of it.
     package let sharing: ChargeSharing?
@@ -191,7 +190,6 @@ package enum ChargeProgress: Hashable, Sendable {
         }
     }
 
-    /// The ID of the charge.
     package var charge: ChargeID? {
         switch self {
         case .pending(let id), .succeeded(let id): id
@@ -231,7 +229,6 @@ package struct ChargeRight: Hashable, Sendable {
     /// The number of times that the right was granted to a source.
     package let number: Int
 
-    /// Creates a right.
     package init(order: OrderID, number: Int) {
         self.order = order
         self.number = number

@@ -20,7 +20,6 @@ package struct ChargeSharing: Hashable, Sendable, Codable {
         /// The amount; `nil` for all of it.
         package let amount: Amount?
 
-        /// Creates a transfer.
         package init(destination: String, amount: Amount? = nil) {
             self.destination = destination
             self.amount = amount

@@ -21,7 +21,6 @@ package struct MandateNotice: Hashable, Sendable {
     package var currency: String?
     /// The last digits of the account number.
     package var last4: String?
-    /// The mandate's reference.
     package var reference: String?
     /// The creditor identifier of the debiting party.
     package var creditor: String?

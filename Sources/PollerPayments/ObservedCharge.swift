@@ -12,7 +12,6 @@ package struct ObservedCharge: Hashable, Sendable {
     /// The upstream's object, unchanged.
     package let object: RawJSON?
 
-    /// Creates an observed charge.
     package init(id: ChargeID, status: Status, object: RawJSON?) {
         self.id = id
         self.status = status

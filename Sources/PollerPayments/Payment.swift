@@ -17,7 +17,6 @@ package import PollerIdentity
 /// ```
 /// *Units*: amounts in the currency's smallest unit.
 package struct Payment: Hashable, Sendable {
-    /// The payment state.
     package let state: PaymentState
     /// The amount to be paid; `nil` when the object names none.
     package let amount: Amount?
@@ -38,7 +37,6 @@ package struct Payment: Hashable, Sendable {
     /// The amount and currency shown to the customer, if the currency differs.
     package let presentment: Presentment?
 
-    /// Creates a payment.
     package init(
         state: PaymentState,
         amount: Amount? = nil,

@@ -70,7 +70,6 @@ package struct PaymentFacts: Hashable, Sendable {
         /// The issuer's code.
         package let decline: String?
 
-        /// Creates a failure.
         package init(code: String?, decline: String? = nil) {
             self.code = code
             self.decline = decline
@@ -181,7 +180,6 @@ package struct ChargeFacts: Hashable, Sendable {
     /// The ID; `nil` if only an intent or a consumed source shows the charge.
     package var id: ChargeID?
     package var status: ObservedCharge.Status
-    /// The amount of the charge.
     package var amount: Amount?
     /// The currency of its sums, three lower-case letters.
     package var currency: String?

@@ -180,7 +180,6 @@ package struct SourceLife: Hashable, Sendable {
     /// Whether it ends at 23:45 in China in any case, when the day's books are closed.
     package let endsWithDayInChina: Bool
 
-    /// Creates a life.
     package init(pending: Duration?, chargeable: Duration?, endsWithDayInChina: Bool = false) {
         self.pending = pending
         self.chargeable = chargeable

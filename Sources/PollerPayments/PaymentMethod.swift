@@ -102,7 +102,6 @@ package struct MethodTraits: Hashable, Sendable {
     /// The traits of any voucher: a payment at a cash desk is reported a business day or two later.
     package static let voucher = MethodTraits(settles: 6)
 
-    /// The methods with traits.
     static let table: [String: MethodTraits] = {
         var table: [String: MethodTraits] = [:]
         for (names, traits) in families {

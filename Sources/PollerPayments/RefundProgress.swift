@@ -35,7 +35,6 @@ package struct RefundProgress: Hashable, Sendable {
     /// The sum in the payment's currency, over all refunds in this state while they are open.
     package let amount: Amount
 
-    /// Creates a refund.
     package init(_ status: Status, _ amount: Amount) {
         self.status = status
         self.amount = amount
@@ -68,7 +67,6 @@ package struct Presentment: Hashable, Sendable {
     /// The returned amount; `nil` if it is unknown in this currency.
     package var returned: Amount?
 
-    /// Creates a presentment.
     package init(amount: Amount, currency: String, returned: Amount? = nil) {
         self.amount = amount
         self.currency = currency

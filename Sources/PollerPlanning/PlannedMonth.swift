@@ -94,7 +94,6 @@ package struct PlannedMonth {
         }
     }
 
-    /// Returns the time of the hint for a change.
     private mutating func hintTime(_ changes: Int64) -> Int64? {
         guard let interval = traffic.effectiveSweepInterval?.ms else { return nil }
         let swept = (changes / interval + 1) * interval
@@ -259,7 +258,6 @@ package struct PlannedOutcome: Hashable, Sendable, Encodable {
     package let pollsPerSource: Double
     /// The GETs of the event list, divided by the sources.
     package let sweepsPerSource: Double
-    /// The polls per second.
     package let pollsPerSecond: Double
     /// The used share of Stripe's read allowance; above 1 it is exceeded.
     package let allowanceUsed: Double

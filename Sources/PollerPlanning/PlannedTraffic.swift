@@ -19,11 +19,9 @@ package struct PlannedTraffic: Hashable, Sendable {
     package var sourcesPerMonth: Int
     /// The time for which a source may stay pending; each changes at a uniformly distributed moment of it.
     package var life: Duration
-    /// The poll policy.
     package var policy: PollPolicy
     /// The source of hints.
     package var hints: Hints
-    /// The limit of the lane.
     package var lane: LaneLimit
     /// A fixed pause between sweeps; `nil` for that of the read budget.
     package var sweepInterval: Duration?

@@ -30,7 +30,6 @@ package struct Heartbeat<C: Clock>: Service where C.Duration == Duration {
         package let inFlight: @Sendable () -> Int
         package let assign: @Sendable (PartitionAssignment) -> Void
 
-        /// Creates a loop.
         package init(
             role: String,
             partitions: Int,

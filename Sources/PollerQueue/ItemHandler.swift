@@ -19,7 +19,6 @@ package protocol ItemHandler<Item, Change>: Sendable {
 /// A claimed item, with the store's time.
 package struct LeasedItem<Item: Sendable>: Sendable {
     package let lease: Lease<Item>
-    /// The clock of the lease.
     package let clock: LeaseClock
 
     /// Wraps a lease whose claim took `trip`; `elapsed` returns the local time since the answer.
@@ -91,7 +90,6 @@ package struct Decision<Change: Sendable>: Sendable {
     /// Whether this process cannot handle the item, so that other processes claim from this partition first.
     package private(set) var prefersOtherProcesses: Bool
 
-    /// Creates a decision.
     package init(
         verdict: Verdict,
         change: Change,

@@ -8,7 +8,6 @@ package struct LaneID: Hashable, Sendable, CustomStringConvertible {
     /// The name: `default/sources`, `ep_…`; at most 128 bytes of IDs and one slash.
     package let description: String
 
-    /// Creates the lane of an account's sources of one kind.
     package init(account: AccountID, kind: SourceKind) {
         description = "\(account)/\(kind.endpoint)"
     }
@@ -156,7 +155,6 @@ package struct LaneTrouble: Hashable, Sendable {
 package struct CircuitHold: Hashable, Sendable {
     /// The first hold; each failed probe doubles it.
     package let first: Duration
-    /// The longest hold.
     package let longest: Duration
 
     /// The hold for upstreams.

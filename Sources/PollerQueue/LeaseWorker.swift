@@ -225,7 +225,6 @@ package struct LeaseWorkerSettings: Sendable {
     /// The rounding adds less than 32 ms.
     private static var roundedWaitMin: Duration { .milliseconds(500) }
 
-    /// Creates settings.
     package init(
         owner: OwnerID,
         concurrency: Int,

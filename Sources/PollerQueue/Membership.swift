@@ -39,7 +39,6 @@ package struct Departure: Hashable, Sendable {
     /// Otherwise it was killed, has crashed, or is cut off from the store.
     package let isClean: Bool
 
-    /// Creates a departure.
     package init(_ member: Member, at: Timestamp, isClean: Bool) {
         self.member = member
         self.at = at

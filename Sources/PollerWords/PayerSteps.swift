@@ -26,7 +26,6 @@ extension NextStep {
         }
     }
 
-    /// The links for the next step.
     func links(_ words: PayerWords) -> [PayerLink] {
         let all: [(key: String, url: String?)] =
             switch self {

@@ -76,7 +76,6 @@ extension RedisClient {
         return refusal
     }
 
-    /// Whether to call functions.
     private var callsFunctions: Bool {
         functionUse.withLock { $0.isEnabled }
     }

@@ -59,7 +59,6 @@ package actor UnreadAmountReporter {
     private let logger: Logger
     private var reported: [AccountID: Timestamp] = [:]
 
-    /// Creates a reporter.
     package init(store: any UnreadAmountStore, logger: Logger) {
         self.store = store
         self.logger = logger

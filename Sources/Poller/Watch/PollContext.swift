@@ -25,7 +25,6 @@ package struct PollContext: Sendable {
     /// Reads payments from answers; `nil` when payments are not reported.
     private let payments: (any PaymentReader)?
 
-    /// Creates the context of a poll.
     package init(
         _ watch: Watch,
         due: Timestamp,

@@ -242,7 +242,6 @@ extension Observation {
 }
 
 extension ChargeProgress {
-    /// Creates the progress from an observed charge.
     fileprivate init(_ charge: ObservedCharge) {
         switch charge.status {
         case .pending: self = .pending(charge.id)

@@ -19,7 +19,6 @@ package struct KeyFile: Sendable, CustomStringConvertible {
     /// The size of a file with the maximum number of keys of the maximum length, and comments.
     private static let fileBytesMax = 1_048_576
 
-    /// The caller of each key.
     package let callers: [KeyDigest: Caller]
 
     /// A file without keys.

@@ -69,7 +69,6 @@ final class OpenAPITexts: Sendable {
     private let routes: [RouteDescription]
     private let built = Mutex<[Bool: OpenAPIText]>([:])
 
-    /// Creates the description of these routes.
     init(of routes: [RouteDescription]) { self.routes = routes }
 
     /// Returns the description, with or without the pages for people.

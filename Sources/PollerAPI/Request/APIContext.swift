@@ -35,7 +35,6 @@ struct APIContext: RequestContext {
     ///
     /// `nil` for a request without a name, or whose name is not stored.
     var seed: String?
-    /// The changes of the request.
     let changes = RequestChanges()
     private let channel: any Channel
 

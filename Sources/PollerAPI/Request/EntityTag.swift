@@ -155,7 +155,6 @@ extension RouteDescription {
             ? Response(status: .notModified, headers: [.eTag: tag.text]) : response
     }
 
-    /// The description of the `If-None-Match` header.
     static let ifNoneMatch = RouteParameter(
         name: "If-None-Match",
         location: .header,
@@ -163,7 +162,6 @@ extension RouteDescription {
         schema: ["type": "string"]
     )
 
-    /// The response with status 304.
     static let unchanged = RouteAnswer(
         status: 304,
         description: "The response still has the ETag in your If-None-Match.",
@@ -183,7 +181,6 @@ extension Response {
         return response
     }
 
-    /// Returns the bytes of the body.
     func collectedBody() async throws -> ByteBuffer {
         let collected = CollectedBody()
         try await body.write(collected)

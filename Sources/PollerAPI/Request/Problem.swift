@@ -40,7 +40,6 @@ struct Problem: Error {
         self.retryAfterSeconds = retryAfterSeconds
     }
 
-    /// Returns the problem as a response.
     func response(requestID: String) -> Response {
         var report = ProblemReport()
         report.type = "urn:poller:problem:\(code.rawValue)"
@@ -66,7 +65,6 @@ struct Problem: Error {
 }
 
 extension Response {
-    /// Creates a response with one object.
     init(_ object: some WireObject, status: HTTPResponse.Status = .ok) {
         self.init(json: object.json, status: status)
     }

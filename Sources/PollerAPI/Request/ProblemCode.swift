@@ -66,7 +66,6 @@ enum ProblemCode: String, CaseIterable {
     case storeCorrupt = "store_corrupt"
     case internalError = "internal_error"
 
-    /// The HTTP status of the code.
     var status: HTTPResponse.Status {
         switch self {
         case .invalidJSON, .unknownField, .missingField, .wrongType,

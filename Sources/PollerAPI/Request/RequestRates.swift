@@ -58,7 +58,6 @@ final class RequestRates: Sendable {
         elapsed = clock.stopwatch()
     }
 
-    /// Admits a request of a key, or throws.
     func admit(key name: String) throws(Problem) {
         try admit("key \(name)", limits.perKey, "this key", "POLLER_REQUESTS_PER_KEY")
     }
@@ -77,7 +76,6 @@ final class RequestRates: Sendable {
         }
     }
 
-    /// Admits a request of an address, or throws.
     func admit(address: IPAddress?) throws(Problem) {
         // A connection without an address uses a Unix socket, which only the local machine can reach.
         guard let address else { return }

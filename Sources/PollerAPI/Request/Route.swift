@@ -216,7 +216,6 @@ enum RouteAccess: Hashable, Sendable {
         return scope
     }
 
-    /// The problems of every route with this access.
     fileprivate var problems: [Int] {
         switch self {
         case .key: [400, 401, 403, 429, 500]

@@ -15,7 +15,6 @@ final class ShopPages<Page: Sendable>: Sendable {
     /// The page without branding.
     let plain: Page
 
-    /// Creates pages with the branding of each shop.
     init(
         of branding: @escaping @Sendable () -> [AccountID: Branding],
         make: @escaping @Sendable (Branding?) -> Page

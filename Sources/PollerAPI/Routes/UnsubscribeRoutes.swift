@@ -217,7 +217,6 @@ struct UnsubscribePage: Sendable {
         )
     }
 
-    /// Returns the page in a state.
     func response(_ state: State, in words: PayerWords) -> Response {
         let shop = branding.map { ["shop": $0.name] } ?? [:]
         func text(_ key: String) -> String {

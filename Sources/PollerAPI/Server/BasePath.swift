@@ -80,7 +80,6 @@ package struct Publication: Sendable {
     /// At the root of its host, without trusted proxies.
     package static let atRoot = Publication(basePath: .root, proxies: [])
 
-    /// Creates a publication.
     package init(basePath: BasePath, proxies: [AddressRange]) {
         self.basePath = basePath
         self.proxies = proxies

@@ -49,7 +49,6 @@ extension DeliverySnapshot {
 }
 
 extension PollerWire.EndpointHealth {
-    /// Creates the health of an endpoint from its lane.
     init(_ lane: LaneReport) {
         self.init()
         circuit = Open(rawValue: lane.circuit.rawValue)

@@ -160,7 +160,6 @@ package struct AttemptPhases: Hashable, Sendable {
     package var connectMs: Int?
     /// From the request to the head of the response.
     package var firstByteMs: Int?
-    /// The total.
     package var totalMs: Int?
 
     /// Creates phases; `nil` for unknown ones.
@@ -206,7 +205,6 @@ package struct AttemptRecord: Hashable, Sendable {
     /// The digest of the sent message (``SentMessage/digest``); `nil` if it is unknown.
     package var digest: String?
 
-    /// Creates the record of an attempt.
     package init(at: Timestamp, event: Event, number: Int, result: AttemptResult) {
         self.init(
             at: at,

@@ -43,7 +43,6 @@ package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
     package let partition: Int
     package let item: ItemID
 
-    /// Creates an ID.
     package init(partition: Int, item: ItemID) {
         self.partition = partition
         self.item = item

@@ -26,7 +26,6 @@ package struct DeliveryDecider: Sendable {
     /// The span after which the fallback receives the event; `nil` without a fallback.
     private let notifyBy: Duration?
 
-    /// Creates a decider for a schedule.
     package init(schedule: RetrySchedule, notifyBy: Duration? = nil) {
         self.schedule = schedule
         self.notifyBy = notifyBy

@@ -80,7 +80,6 @@ package struct DeliveryQuery: Hashable, Sendable {
     /// The `next` of the previous page; `nil` for the first page.
     package let cursor: String?
 
-    /// Creates a query.
     package init(
         endpoint: EndpointID? = nil,
         accounts: AccountSet = .all,

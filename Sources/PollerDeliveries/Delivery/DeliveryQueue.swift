@@ -65,7 +65,6 @@ package struct DeliveryChange: Hashable, Sendable {
 
     private let fields: Box<Fields>
 
-    /// Creates a change.
     package init(
         state: DeliveryState,
         lastError: String? = nil,

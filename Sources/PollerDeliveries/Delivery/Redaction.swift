@@ -13,7 +13,6 @@ package struct Redaction: Sendable {
     /// The first bytes of the values.
     private let beginnings: Set<UInt8>
 
-    /// Creates a redaction of these values.
     package init(_ values: some Sequence<String>, bytesMin: Int = 4) {
         var wanted: Set<[UInt8]> = []
         for value in values {

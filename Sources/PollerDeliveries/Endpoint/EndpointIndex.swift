@@ -144,7 +144,6 @@ package struct Audience: Sendable {
         }
     }
 
-    /// The empty audience.
     static let empty = Audience(lists: [], at: Timestamp(ms: 0))
 
     fileprivate let lists: [[Member]]

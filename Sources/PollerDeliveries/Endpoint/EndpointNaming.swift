@@ -61,7 +61,6 @@ extension Endpoint {
 }
 
 extension AuditTarget {
-    /// Creates the audit target of an endpoint.
     package init(_ endpoint: Endpoint) {
         self.init(.endpoint, endpoint.id.description, name: endpoint.name)
     }

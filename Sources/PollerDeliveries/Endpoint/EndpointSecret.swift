@@ -52,7 +52,6 @@ package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible,
         self.key = key
     }
 
-    /// Creates a new secret.
     package init(
         using generator: inout some RandomNumberGenerator,
         signing: WebhookSigning = .hmac

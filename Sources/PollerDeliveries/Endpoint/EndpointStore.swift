@@ -229,7 +229,6 @@ package struct EndpointChanges: Hashable, Sendable {
     /// The reader's version after this page.
     package let version: Int64
     package let hasMore: Bool
-    /// The new or changed endpoints.
     package let endpoints: [Endpoint]
     package let removed: [EndpointID]
     /// The new or changed endpoints that this release does not understand.

@@ -17,7 +17,6 @@ package struct FileEndpoints: Sendable {
         /// The kind of change: `created`, `changed`, `enabled again` or `disabled`; or ``leftOut``.
         package let what: String
         package let id: EndpointID
-        /// The endpoint's name in the file.
         package let name: String?
 
         /// Whether the registry had no room for it.

@@ -30,7 +30,6 @@ package struct RetrySchedule: Hashable, Sendable {
         )
     }
 
-    /// Creates a schedule.
     package init(waits: [Duration]) {
         self.waits = Array(waits.prefix(20))
     }

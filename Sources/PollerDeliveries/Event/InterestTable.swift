@@ -53,7 +53,6 @@ package struct InterestTable<Listener: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Removes a listener.
     package mutating func remove(_ listener: Listener) {
         guard let (_, routes) = interests.removeValue(forKey: listener) else { return }
         for route in routes {

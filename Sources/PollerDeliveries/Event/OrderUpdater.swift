@@ -28,7 +28,6 @@ struct OrderUpdater<C: Clock>: Sendable where C.Duration == Duration, C.Instant:
         self.logger = logger
     }
 
-    /// Whether an event may concern an order.
     func mayConcern(_ event: Event) -> Bool {
         event.order != nil && (orders != nil || refunds != nil)
     }

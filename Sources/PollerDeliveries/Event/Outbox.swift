@@ -182,7 +182,6 @@ package struct OutboxReadPosition: Hashable, Sendable {
     /// The ID of the last entry that was read, or `0` before the oldest.
     package let position: String
 
-    /// Creates a position.
     package init(partition: Int, position: String) {
         self.partition = partition
         self.position = position
@@ -215,7 +214,6 @@ package struct PendingEntry: Hashable, Sendable {
     /// The position of its marking; `nil` keeps the stored one.
     package let position: FanOutPosition?
 
-    /// Creates a pending entry.
     package init(_ id: String, at position: FanOutPosition? = nil) {
         self.id = id
         self.position = position

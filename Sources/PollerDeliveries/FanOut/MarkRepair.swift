@@ -280,7 +280,6 @@ package protocol MarkWatermarkStore: Sendable {
     /// Returns the partition of a lane of deliveries.
     func partition(of lane: LaneID) -> Int
 
-    /// Returns the watermark of a partition.
     func watermark(partition: Int) async throws(StoreError) -> MarkWatermark
 
     /// Stores that in `history` every event recorded before `whole` is marked; does nothing once another history has
@@ -297,7 +296,6 @@ package struct MarkWatermark: Hashable, Sendable {
     /// The instant before which every recorded event was marked when the watermark was stored.
     package let whole: Timestamp
 
-    /// Creates a watermark.
     package init(history: String, noted: String?, whole: Timestamp) {
         self.history = history
         self.noted = noted

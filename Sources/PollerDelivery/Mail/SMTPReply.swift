@@ -161,7 +161,6 @@ enum MailboxVerdict: Hashable, Sendable {
     private static let recipientCodes: Set<String> = [
         "5.1.2", "5.1.3", "5.1.4", "5.2.1", "5.2.2", "5.2.3", "5.2.4",
     ]
-    /// Phrases for a missing mailbox.
     private static let missingMailboxPhrases = [
         "no such user", "no such mailbox", "no such recipient", "no such account",
         "no such address",

@@ -95,7 +95,6 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
             .sorted { "\($0.0)" < "\($1.0)" }
     }
 
-    /// Checks one sender.
     private func checkSender(_ address: MailAddress) async -> SenderAnswer {
         // libcurl blocks. The process has few threads for that, and most senders are checked only once.
         let reply = try? await NIOThreadPool.singleton.runIfActive { [relay] in

@@ -23,7 +23,6 @@ final class LiveHub: FeedFollower, Sendable {
     private let hasBegun = Atomic(false)
     let listeners: LiveListeners
 
-    /// Creates a hub for every event loop of a group.
     init(_ group: any EventLoopGroup, partitions: Int) {
         let start = [OutboxPosition](repeating: .start, count: partitions)
         let listeners = LiveListeners()

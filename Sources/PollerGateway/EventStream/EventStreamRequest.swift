@@ -29,7 +29,6 @@ struct EventStreamRequest: Hashable, Sendable {
     /// Whether the request is authorized by a token in the query.
     var hasQueryToken: Bool { credentials == nil && query["token"] != nil }
 
-    /// Whether the path is that of an event stream.
     static func isServed(_ path: Substring) -> Bool {
         path == "/v1/events/stream" || source(in: path) != nil
     }

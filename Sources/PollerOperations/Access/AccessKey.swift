@@ -22,7 +22,6 @@ package struct AccessKey: Hashable, Sendable {
     /// The creation time, by the store's clock.
     package let createdAt: Timestamp
     package let expiresAt: Timestamp?
-    /// The creator.
     package let createdBy: String
     /// The last use, to the minute; `nil` before the first use.
     package let lastUsedAt: Timestamp?
@@ -94,7 +93,6 @@ package struct AccessKey: Hashable, Sendable {
         IdentifierSyntax.isVisible(scalar) && scalar != "(" && scalar != ")"
     }
 
-    /// Returns the key with the values of the store.
     package func stored(at createdAt: Timestamp, lastUsedAt: Timestamp? = nil) -> AccessKey {
         AccessKey(self, createdAt: createdAt, lastUsedAt: lastUsedAt)
     }
@@ -201,7 +199,6 @@ package struct KeyDigest: Hashable, Sendable {
     /// The 32 bytes in base64url.
     package let text: String
 
-    /// Creates the digest of a key.
     package init(of key: some StringProtocol) {
         text = Base64URL.encode(Array(SHA256.hash(data: Array(key.utf8))))
     }

@@ -25,7 +25,6 @@ package struct AuditedChange: Hashable, Sendable {
     /// The member of `after` with the search text by which the target was found.
     package static let words = "q"
 
-    /// Creates a change.
     package init(
         by actor: AuditActor,
         address: String? = nil,
@@ -97,7 +96,6 @@ package struct AuditActor: Hashable, Sendable {
     /// Whether it is the holder of a key or the caller on this machine, and not the system.
     package let isPerson: Bool
 
-    /// Creates an actor.
     package init(
         name: String,
         key: KeyID? = nil,
@@ -159,7 +157,6 @@ package struct AuditTarget: Hashable, Sendable {
     /// The name of the target at the time of the change; `nil` for a target without a name.
     package let name: String?
 
-    /// Creates a target.
     package init(_ kind: Kind, _ id: String, name: String? = nil) {
         self.kind = kind
         self.id = id

@@ -28,7 +28,6 @@ package struct AuditBounds: Hashable, Sendable {
     /// The age limit: enough for a yearly review, while names of people are not kept forever.
     package let ageMax: Duration
 
-    /// Creates bounds.
     package init(countMax: Int, ageMax: Duration) {
         self.countMax = countMax
         self.ageMax = ageMax

@@ -44,7 +44,6 @@ package struct AccountKeyLimit: Hashable, Sendable {
     package let accounts: AccountSet
     package let countMax: Int
 
-    /// Creates a limit on the keys of `accounts`.
     package init(of accounts: AccountSet, countMax: Int) {
         self.accounts = accounts
         self.countMax = countMax

@@ -55,7 +55,6 @@ package struct Suspect: Hashable, Sendable {
     /// The maximum length of a name, because some names come from an upstream.
     private static let nameMax = 200
 
-    /// Creates a suspect.
     package init(
         _ reader: SuspectReader,
         partition: Int,
@@ -89,7 +88,6 @@ package enum SuspectState: Hashable, Sendable {
     case suspected(deaths: Int, firstAt: Timestamp, now: Timestamp)
     /// Another process began so recently that it may still be at work, so no mark was set.
     case held
-    /// It is set aside.
     case setAside
 }
 
@@ -112,7 +110,6 @@ package struct SetAsideEntry: Hashable, Sendable {
     /// The maximum number of entries per partition; further ones are left unhandled in place.
     package static let countMax = 1000
 
-    /// Creates the entry of a suspect that is set aside now.
     package init(_ suspect: Suspect, deaths: Int, firstAt: Timestamp, at now: Timestamp) {
         id = suspect.id
         readerName = suspect.reader.rawValue

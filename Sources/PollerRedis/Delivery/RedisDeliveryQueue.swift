@@ -263,7 +263,6 @@ extension DeliveryMark {
 }
 
 extension DeliverySnapshot {
-    /// Creates the snapshot of a delivery from a reading.
     init(_ id: DeliveryID, _ reading: ItemReading<Delivery>) {
         let queueState: QueueState =
             if reading.fields.closed != nil {

@@ -43,7 +43,6 @@ enum PackedAttempt {
     /// The sizes of an event's ID and of a digest without base64, multiples of three.
     private static let (idBytes, digestBytes) = (18, 6)
 
-    /// Returns the code of an outcome.
     static func code(of outcome: AttemptResult.Outcome) -> String {
         switch outcome {
         case .delivered: "d"

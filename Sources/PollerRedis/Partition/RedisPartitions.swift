@@ -145,7 +145,6 @@ package struct RedisPartitions: Sendable {
         return values
     }
 
-    /// Returns the partition of each lane.
     private func partitions(of lanes: [LaneID]) -> [Int] {
         var known: [LaneID: Int] = [:]
         return lanes.map { lane in
@@ -357,7 +356,6 @@ extension StoreError {
 
 /// The client's calls for stores: errors are thrown as ``StoreError``.
 extension RedisClient {
-    /// Runs a script.
     func run(
         _ script: RedisScript,
         _ keys: [String],

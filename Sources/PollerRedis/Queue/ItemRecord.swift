@@ -48,7 +48,6 @@ struct ItemFields {
     private(set) var isReadable = true
     private(set) var source = ""
     private(set) var facts = ""
-    /// The options of a watch.
     private(set) var options: [WatchOption: String] = [:]
     private(set) var state = ""
     private(set) var seq = 0

@@ -5,7 +5,6 @@ import RedisClient
 protocol ListPosition: Comparable, Sendable {
     /// The beginning of the list.
     static var start: Self { get }
-    /// The item.
     var id: ItemID { get }
 }
 

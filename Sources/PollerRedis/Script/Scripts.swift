@@ -54,7 +54,6 @@ package struct Scripts: Sendable {
         return scripts
     }
 
-    /// The script with a name.
     subscript(name: ScriptName) -> RedisScript {
         if let other = substitute?(name) { return other }
         guard let script = scripts[name] else { preconditionFailure("made of every name") }

@@ -64,10 +64,8 @@ package struct Keys: Hashable, Sendable {
         [meta(partition), "\(namespace)never{\(partition)}\(map.mark(of: partition))"]
     }
 
-    /// Returns the key of the partition's outbox.
     package func outbox(_ partition: Int) -> String { key(.outbox, partition) }
 
-    /// Returns the key of an item.
     func item(_ item: String, _ partition: Int) -> String { key(.item, partition, item) }
 
     /// Returns the key of the entries that background readers are processing.
@@ -146,7 +144,6 @@ package struct Keys: Hashable, Sendable {
     /// Returns the key of the stream for events to `redis+stream:NAME`.
     package func stream(named name: String) -> String { "\(namespace)stream:\(name)" }
 
-    /// Returns the partition of a lane.
     package func partition(of lane: String) -> Int { map.partition(of: lane) }
 
     /// Returns the partition of a name that is not moved when the store gets more partitions.

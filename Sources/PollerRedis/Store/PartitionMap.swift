@@ -34,7 +34,6 @@ final class PartitionMap: Sendable, Hashable {
         split = Mutex([])
     }
 
-    /// Returns the partition of a lane.
     func partition(of lane: String) -> Int {
         // All incidents are in the partition of their board.
         if lane == Incident.lane.description { return fixedPartition(of: lane) }

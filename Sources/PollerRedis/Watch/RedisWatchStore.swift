@@ -106,7 +106,6 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
         throw .unavailable("the watch changes faster than it can be told of; try again")
     }
 
-    /// Returns the partition of a watch.
     package func partition(of key: WatchKey) -> Int {
         redis.keys.partition(of: key.lane.description)
     }
@@ -206,7 +205,6 @@ extension RedisWatchStore {
 }
 
 extension WatchSnapshot {
-    /// Creates the snapshot of a watch from a reading.
     init(_ reading: ItemReading<Watch>) {
         self.init(
             watch: reading.item,

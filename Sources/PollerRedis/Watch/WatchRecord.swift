@@ -6,7 +6,6 @@ import PollerWatches
 import RedisClient
 
 extension WatchOptions {
-    /// The stored options, by field.
     var stored: [(field: WatchOption, value: String)] {
         let goal: GoalCode? =
             switch goal {

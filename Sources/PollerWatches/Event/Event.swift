@@ -162,7 +162,6 @@ package enum EventSubject: Hashable, Sendable {
     case status
     /// The result of a charge.
     case charge(ObservedCharge.Status)
-    /// The payment state.
     case payment(PaymentState)
     /// A refund that is pending, waits for the customer, or has failed.
     case refund(RefundProgress.Status)

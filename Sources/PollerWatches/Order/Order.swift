@@ -15,7 +15,6 @@ package struct OrderKey: Hashable, Sendable {
     package let account: AccountID
     package let order: OrderID
 
-    /// Creates the key of an order.
     package init(account: AccountID, order: OrderID) {
         self.account = account
         self.order = order

@@ -27,7 +27,6 @@ package struct OrderPayment: Hashable, Sendable {
         package let key: WatchKey
         package let payment: Payment
 
-        /// Creates a member.
         package init(key: WatchKey, payment: Payment) {
             self.key = key
             self.payment = payment

@@ -38,7 +38,6 @@ package struct OrderQuery: Hashable, Sendable {
     /// The `next` of the previous page; `nil` for the first page.
     package let cursor: String?
 
-    /// Creates a query.
     package init(
         account: AccountID,
         state: PaymentState? = nil,

@@ -62,7 +62,6 @@ package struct SearchEntries: Hashable, Sendable {
     package let terms: [SearchTerm]
     package let words: [IndexedWord]
 
-    /// Creates the entries of a new watch.
     package init(of watch: NewWatch, keys: SearchKeys) {
         let metadata =
             watch.metadata.isEmpty ? [] : SearchText.values(keys.names, metadata: watch.metadata)

@@ -13,18 +13,15 @@ package struct ListQuery: Hashable, Sendable {
 
     package let state: State?
     package let status: SourceStatus?
-    /// The payment state.
     package let payment: PaymentState?
     package let accounts: AccountSet
     package let kind: SourceKind?
-    /// The search query.
     package let search: SearchQuery?
     /// The size of the page, 1–500, because a page is one read from Redis.
     package let limit: Int
     /// The `next` of the previous page; `nil` for the first page.
     package let cursor: String?
 
-    /// Creates a query.
     package init(
         state: State? = nil,
         status: SourceStatus? = nil,

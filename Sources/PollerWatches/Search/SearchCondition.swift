@@ -31,7 +31,6 @@ package struct SearchCondition: Hashable, Sendable {
     /// Whether `Mül*` means all words with this prefix.
     private var takesBeginnings = true
 
-    /// Creates a condition on metadata.
     init(metadata name: String, _ value: String) {
         subject = .metadata(name)
         comparison = .equal

@@ -72,7 +72,6 @@ package struct SearchQuery: Hashable, Sendable {
         self.keys = keys
     }
 
-    /// Whether a watch matches.
     package func matches(_ snapshot: WatchSnapshot) -> Bool {
         conditions.allSatisfy { $0.matches(snapshot, keys) }
     }

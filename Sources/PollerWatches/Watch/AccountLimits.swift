@@ -27,7 +27,6 @@ package struct AccountLimit: Hashable, Sendable {
     /// The maximum number of registered endpoints.
     package let endpoints: Int
 
-    /// Creates a limit.
     package init(watches: Int, endpoints: Int) {
         self.watches = watches
         self.endpoints = endpoints
@@ -48,7 +47,6 @@ package struct AccountLimits: Hashable, Sendable {
         self.individual = individual
     }
 
-    /// The limit of an account.
     package subscript(account: AccountID) -> AccountLimit { individual[account] ?? standard }
 }
 
@@ -74,7 +72,6 @@ package struct TooManyWatches: Hashable, Sendable {
     /// The number of watches that the request would open.
     package let asked: Int
 
-    /// Creates a value.
     package init(account: AccountID, most: Int, open: Int, asked: Int) {
         self.account = account
         self.most = most

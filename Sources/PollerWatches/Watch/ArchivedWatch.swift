@@ -156,7 +156,6 @@ package struct WatchMemory: Hashable, Sendable {
     /// The maximum length of `Observation.detail`.
     private static let detailMax = 7
 
-    /// Creates the memory of a watch.
     package init(of watch: Watch) {
         detail = watch.state.detail
         trace = watch.trace

@@ -107,7 +107,6 @@ package struct OverdueWatch: Hashable, Sendable {
     /// The due time, by the clock of the store.
     package let due: Timestamp
 
-    /// Creates an overdue watch.
     package init(key: WatchKey, due: Timestamp) {
         self.key = key
         self.due = due

@@ -202,7 +202,6 @@ extension WatchKey {
         ItemID(of: account.description, kind.rawValue, source.description)
     }
 
-    /// The lane of the watch.
     package var lane: LaneID { LaneID(account: account, kind: kind) }
 }
 

@@ -63,7 +63,6 @@ package struct WatchChange: Hashable, Sendable {
         }
     }
 
-    /// Creates a change.
     package init(
         state: WatchState,
         payment: PaymentMemory? = nil,

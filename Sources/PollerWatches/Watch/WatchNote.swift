@@ -40,7 +40,6 @@ package struct WatchNote: Hashable, Sendable {
     /// A caller with access to some accounts does not see the names of keys that may access others.
     package let isOfAccount: Bool
 
-    /// Creates a note.
     package init(_ kind: Kind, _ what: String, by name: String? = nil, isOfAccount: Bool = false) {
         self.kind = kind
         self.what = what

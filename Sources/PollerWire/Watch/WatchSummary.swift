@@ -9,7 +9,6 @@ public struct WatchSummary: WireObject, Hashable {
 
         package init() {}
 
-        /// Creates a sum.
         package init(currency: String, amount: Int) {
             (self.currency, self.amount) = (currency, amount)
         }

@@ -41,7 +41,6 @@ struct RedisSlotMap: Hashable, Sendable {
         owners[slot] == 0 ? nil : masters[Int(clamping: owners[slot]) - 1]
     }
 
-    /// Every node in the map.
     var nodes: [RedisEndpoint] { masters + masters.flatMap { replicas[$0] ?? [] } }
 
     /// Whether no node serves any slot.

@@ -60,7 +60,6 @@ package enum RedisValue: Sendable, Hashable {
         return elements
     }
 
-    /// The error, if the reply is one.
     package var error: RedisReplyError? {
         guard case .error(let error) = self else { return nil }
         return error

@@ -6,7 +6,6 @@ import PollerWire
 
 import struct PollerClient.Page
 
-/// `pollerctl audit`: the log of changes.
 struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the log of changes, newest first.",

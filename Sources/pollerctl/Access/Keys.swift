@@ -2,7 +2,6 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// `pollerctl key`: API keys and their roles.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
@@ -22,7 +21,6 @@ struct KeyCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl key create`: create a key.
 struct KeyCreate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
@@ -72,7 +70,6 @@ struct KeyCreate: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl key list`: the keys, newest first.
 struct KeyList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -94,7 +91,6 @@ struct KeyTargets: Targets {
     func ids(_ client: PollerClient) -> [String] { keys }
 }
 
-/// `pollerctl key revoke`: revoke keys.
 struct KeyRevoke: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",

@@ -3,7 +3,6 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl doctor`: failed checks and how to fix them.
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check the server's dependencies and suggest fixes.",
@@ -100,7 +99,6 @@ struct Doctor: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl stats`: counts of watches, deliveries, lanes and processes.
 struct ShowStats: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
@@ -165,7 +163,6 @@ struct ShowStats: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl explain`: when a watch is polled next, and why.
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show when a source is polled next, and why.",
@@ -208,7 +205,6 @@ extension WatchExplanation: Shown {
     }
 }
 
-/// `pollerctl worker`: the processes of the cluster.
 struct WorkerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "worker",
@@ -219,7 +215,6 @@ struct WorkerCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl worker list`: the running processes.
 struct WorkerList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -233,7 +228,6 @@ struct WorkerList: ListCommand {
     var whenEmpty: String { "no process is running\nStart one with pollerd worker." }
 }
 
-/// `pollerctl worker departed`: the processes that ended in the last 24 hours.
 struct WorkerDeparted: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "departed",

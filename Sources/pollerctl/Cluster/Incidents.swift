@@ -4,7 +4,6 @@ import PollerWire
 
 import struct PollerClient.Page
 
-/// `pollerctl incident`: incidents of the cluster.
 struct IncidentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "incident",
@@ -15,7 +14,6 @@ struct IncidentCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl incident list`: open and recently resolved incidents.
 struct IncidentList: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",

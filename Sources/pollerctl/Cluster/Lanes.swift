@@ -3,7 +3,6 @@ import PollerClient
 import PollerWire
 import SafeNumbers
 
-/// `pollerctl lane`: groups of watches that share an upstream rate limit.
 struct LaneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lane",
@@ -23,7 +22,6 @@ struct LaneCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl lane list`: the lanes, blocked ones first.
 struct LaneList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -40,7 +38,6 @@ struct LaneList: PagedListCommand {
     }
 }
 
-/// `pollerctl lane get`: one lane.
 struct LaneGet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -72,7 +69,6 @@ struct LaneTargets: Targets {
     func ids(_ client: PollerClient) -> [String] { lanes }
 }
 
-/// `pollerctl lane pause`: pause lanes.
 struct LanePause: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
@@ -88,7 +84,6 @@ struct LanePause: ChangeCommand {
     }
 }
 
-/// `pollerctl lane resume`: resume lanes.
 struct LaneResume: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
@@ -104,7 +99,6 @@ struct LaneResume: ChangeCommand {
     }
 }
 
-/// `pollerctl lane limit`: set the rate limit of lanes.
 struct LaneLimit: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",
@@ -255,7 +249,6 @@ extension PollerWire.LaneLimit {
     }
 }
 
-/// `pollerctl account`: the accounts of the cluster.
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account",
@@ -266,7 +259,6 @@ struct AccountCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl account list`: accounts with their usage and limits.
 struct AccountList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",

@@ -2,7 +2,6 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// `pollerctl late`: overdue payments and the reasons.
 struct Late: ListCommand {
     static let configuration = CommandConfiguration(
         abstract: "List overdue payments, and why they are late.",

@@ -2,7 +2,6 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// `pollerctl quarantine`: watches that failed repeatedly.
 struct QuarantineCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "quarantine",
@@ -27,7 +26,6 @@ struct QuarantineCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl quarantine list`: quarantined watches with the reason.
 struct QuarantineList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -53,7 +51,6 @@ struct QuarantineList: PagedListCommand {
     }
 }
 
-/// `pollerctl quarantine redrive`: watch sources again.
 struct QuarantineRedrive: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
@@ -76,7 +73,6 @@ struct QuarantineRedrive: ChangeCommand {
     }
 }
 
-/// `pollerctl quarantine dismiss`: remove sources permanently.
 struct QuarantineDismiss: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss",
@@ -136,7 +132,6 @@ struct QuarantineTargets: Targets {
     }
 }
 
-/// `pollerctl quarantine entries`: quarantined stored entries.
 struct QuarantineEntries: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "entries",
@@ -179,7 +174,6 @@ struct EntryTargets: Targets {
     func ids(_ client: PollerClient) -> [String] { ids }
 }
 
-/// `pollerctl quarantine redrive-entry`: process entries again.
 struct QuarantineRedriveEntry: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive-entry",
@@ -204,7 +198,6 @@ struct QuarantineRedriveEntry: ChangeCommand {
     }
 }
 
-/// `pollerctl quarantine dismiss-entry`: drop entries.
 struct QuarantineDismissEntry: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss-entry",

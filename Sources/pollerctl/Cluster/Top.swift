@@ -4,7 +4,6 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl top`: a live view of the cluster.
 struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show a live view of lag, lanes and processes.",
@@ -107,7 +106,6 @@ struct ClusterView {
         """
     }
 
-    /// The lines of the view.
     var lines: [String] {
         let lanes = Table(Lane.columns(isServed: stats.workers != 0), self.lanes.map(\.value))
         let busiest = self.workers.sorted { $0.inFlight > $1.inFlight }.prefix(Self.workersMax)

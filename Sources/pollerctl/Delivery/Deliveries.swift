@@ -3,7 +3,6 @@ import Foundation
 import PollerClient
 import PollerWire
 
-/// `pollerctl delivery`: deliveries to endpoints and their attempts.
 struct DeliveryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delivery",
@@ -25,7 +24,6 @@ struct DeliveryCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl delivery list`: deliveries and their states.
 struct DeliveryList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -68,7 +66,6 @@ struct DeliveryList: PagedListCommand {
     }
 }
 
-/// `pollerctl delivery get`: one delivery.
 struct DeliveryGet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -88,7 +85,6 @@ struct DeliveryGet: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl delivery attempts`: the attempts of a delivery.
 struct DeliveryAttempts: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attempts",
@@ -129,7 +125,6 @@ struct DeliveryTargets: Targets {
     func ids(_ client: PollerClient) -> [String] { ids }
 }
 
-/// `pollerctl delivery retry`: retry deliveries now.
 struct DeliveryRetry: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
@@ -154,7 +149,6 @@ struct DeliveryRetry: ChangeCommand {
     }
 }
 
-/// `pollerctl delivery dismiss`: dismiss dead events.
 struct DeliveryDismiss: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss",

@@ -4,7 +4,6 @@ import PollerClient
 import PollerWire
 import SafeNumbers
 
-/// `pollerctl delivery message`: the text of an email, or the body of a webhook.
 struct DeliveryMessage: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "message",

@@ -3,7 +3,6 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl mail`: suppressed email recipients.
 struct MailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mail",
@@ -13,7 +12,6 @@ struct MailCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl mail list`: the suppressed recipients.
 struct MailList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -45,7 +43,6 @@ extension SuppressionListEntry: Listed {
     }
 }
 
-/// `pollerctl mail suppressed`: whether an address is suppressed.
 struct MailSuppressed: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "suppressed",
@@ -78,7 +75,6 @@ struct RecipientTargets: Targets {
     func ids(_ client: PollerClient) -> [String] { recipients }
 }
 
-/// `pollerctl mail lift`: lift a suppression.
 struct MailLift: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lift",

@@ -3,7 +3,6 @@ import Foundation
 import PollerClient
 import PollerWire
 
-/// `pollerctl delivery replay`: resend events to an endpoint.
 struct DeliveryReplay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",

@@ -3,7 +3,6 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl endpoint rotate`: rotate the signing secret.
 struct EndpointRotate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
@@ -43,7 +42,6 @@ struct EndpointRotate: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl endpoint secret`: the signing secret of inline `--notify` URLs.
 struct EndpointSecret: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secret",

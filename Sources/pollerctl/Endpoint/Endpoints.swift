@@ -3,7 +3,6 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl endpoint`: the registered endpoints of an account.
 struct EndpointCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "endpoint",
@@ -25,7 +24,6 @@ struct EndpointCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl endpoint add`: register an endpoint.
 struct EndpointAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
@@ -89,7 +87,6 @@ struct EndpointAdd: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl endpoint list`: the endpoints, newest first.
 struct EndpointList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -115,7 +112,6 @@ struct EndpointList: PagedListCommand {
     }
 }
 
-/// `pollerctl endpoint get`: one endpoint.
 struct EndpointGet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -167,7 +163,6 @@ extension EndpointGet {
     }
 }
 
-/// `pollerctl endpoint change`: change an endpoint's settings.
 struct EndpointChange: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "change",
@@ -203,7 +198,6 @@ struct EndpointChange: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl endpoint test`: send a test event.
 struct EndpointProbe: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
@@ -256,7 +250,6 @@ struct EndpointTargets: Targets {
     }
 }
 
-/// `pollerctl endpoint enable`: resume delivery.
 struct EndpointEnable: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "enable",
@@ -271,7 +264,6 @@ struct EndpointEnable: ChangeCommand {
     }
 }
 
-/// `pollerctl endpoint disable`: stop delivery.
 struct EndpointDisable: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "disable",
@@ -289,7 +281,6 @@ struct EndpointDisable: ChangeCommand {
     }
 }
 
-/// `pollerctl endpoint remove`: remove endpoints.
 struct EndpointRemove: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",

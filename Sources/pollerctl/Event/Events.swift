@@ -4,7 +4,6 @@ import PollerClient
 import PollerWire
 import StandardWebhooks
 
-/// `pollerctl events`: recorded events.
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",
@@ -21,7 +20,6 @@ struct EventsCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl events list`: the events of one source.
 struct EventList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -57,7 +55,6 @@ struct EventList: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl events tail`: live events of all sources.
 struct EventTail: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tail",
@@ -97,7 +94,6 @@ struct EventTail: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl events resend`: forward an event again to a local program.
 struct EventResend: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resend",

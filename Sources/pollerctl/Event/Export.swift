@@ -3,7 +3,6 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl export`: archive payments as NDJSON.
 struct Export: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Export payments as NDJSON, one per line, for an archive.",

@@ -3,7 +3,6 @@ import Foundation
 import PollerClient
 import PollerWire
 
-/// `pollerctl follow`: live events.
 struct Follow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show events as they are recorded.",

@@ -5,7 +5,6 @@ import PollerClient
 import PollerWire
 import StandardWebhooks
 
-/// `pollerctl listen`: forward events to a local program without losing any.
 struct Listen: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Forward events to a local program as webhooks.",

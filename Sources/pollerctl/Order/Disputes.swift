@@ -5,7 +5,6 @@ import PollerWire
 
 import struct PollerClient.Page
 
-/// `pollerctl dispute`: disputed charges.
 struct DisputeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dispute",
@@ -22,7 +21,6 @@ struct DisputeCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl dispute due`: open disputes with their deadlines.
 struct DisputesDue: ListCommand {
     static let configuration = CommandConfiguration(
         commandName: "due",

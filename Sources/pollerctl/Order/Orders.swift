@@ -2,7 +2,6 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// `pollerctl order`: orders and their payments.
 struct OrderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "order",
@@ -18,7 +17,6 @@ struct OrderCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl order get`: one order.
 struct OrderGet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -41,7 +39,6 @@ struct OrderGet: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl order list`: the orders of an account.
 struct OrderList: PagedListCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",

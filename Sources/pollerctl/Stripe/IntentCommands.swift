@@ -1,7 +1,6 @@
 import ArgumentParser
 import StripeAPI
 
-/// `pollerctl intent`: payment intents at Stripe.
 struct IntentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "intent",
@@ -19,7 +18,6 @@ struct IntentCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl intent create`: a payment intent.
 struct IntentCreate: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
@@ -81,7 +79,6 @@ struct IntentCreate: StripeObjectCommand {
     }
 }
 
-/// `pollerctl intent get`: an intent's current state at Stripe.
 struct IntentGet: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -105,7 +102,6 @@ struct IntentGet: StripeObjectCommand {
     }
 }
 
-/// `pollerctl intent confirm`: confirm an intent.
 struct IntentConfirm: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "confirm",

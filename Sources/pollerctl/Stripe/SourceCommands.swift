@@ -1,7 +1,6 @@
 import ArgumentParser
 import StripeAPI
 
-/// `pollerctl source`: sources at Stripe.
 struct SourceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "source",
@@ -19,7 +18,6 @@ struct SourceCommand: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl source create`: a source of any payment method.
 struct SourceCreate: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
@@ -59,7 +57,6 @@ struct SourceCreate: StripeObjectCommand {
     }
 }
 
-/// `pollerctl source get`: a source's current state at Stripe.
 struct SourceGet: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -83,7 +80,6 @@ struct SourceGet: StripeObjectCommand {
     }
 }
 
-/// `pollerctl source verify`: submit a verification code or amounts.
 struct SourceVerify: StripeObjectCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -136,7 +132,6 @@ struct SourceVerify: StripeObjectCommand {
     }
 }
 
-/// `pollerctl source charge`: charge a source.
 struct SourceCharge: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "charge",

@@ -9,7 +9,6 @@ protocol AdvisedObject: StripeObject {
     var advice: Advice { get }
     /// The replacement of a deprecated Source type.
     var deprecated: SourceDeprecation? { get }
-    /// The object's facts.
     var facts: Facts { get }
 }
 

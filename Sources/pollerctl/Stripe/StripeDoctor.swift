@@ -3,7 +3,6 @@ import Foundation
 import SafeNumbers
 import StripeAPI
 
-/// `pollerctl stripe`: the Stripe account.
 struct StripeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stripe",

@@ -143,7 +143,6 @@ struct Facts {
         add(name, .init(people: "\(time)  (\(time.away()))", programs: "\(time)", colour))
     }
 
-    /// Prints the facts.
     func print() {
         for line in lines(forPeople: Terminal.isInteractive) { Terminal.printLine(line) }
     }

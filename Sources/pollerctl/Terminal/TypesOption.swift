@@ -5,7 +5,6 @@ struct TypesOption: ParsableArguments {
     @Option(help: "Only these types, comma-separated: source.chargeable, source.*.")
     var types: String?
 
-    /// The types, one by one.
     var list: [String] { types?.split(separator: ",").map(String.init) ?? [] }
 
     /// Throws `ValidationError` for types that no event has.

@@ -3,7 +3,6 @@ import PollerClient
 import PollerWire
 import SafeNumbers
 
-/// `pollerctl batch`: one action on every match of a search.
 struct Batch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Poll, cancel, redrive or dismiss all matches of a search.",
@@ -21,7 +20,6 @@ struct Batch: AsyncParsableCommand {
     )
 }
 
-/// `pollerctl batch poll`: poll all matches now.
 struct BatchPoll: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "poll",
@@ -34,7 +32,6 @@ struct BatchPoll: BatchCommand {
     @OptionGroup var batch: BatchOptions
 }
 
-/// `pollerctl batch cancel`: cancel all matches.
 struct BatchCancel: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
@@ -47,7 +44,6 @@ struct BatchCancel: BatchCommand {
     @OptionGroup var batch: BatchOptions
 }
 
-/// `pollerctl batch redrive`: redrive all matches in quarantine.
 struct BatchRedrive: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
@@ -60,7 +56,6 @@ struct BatchRedrive: BatchCommand {
     @OptionGroup var batch: BatchOptions
 }
 
-/// `pollerctl batch dismiss`: dismiss all matches in quarantine.
 struct BatchDismiss: BatchCommand {
     static let configuration = CommandConfiguration(
         commandName: "dismiss",

@@ -3,7 +3,6 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl enqueue`: watch sources, up to 100,000 at once.
 struct Enqueue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Watch sources; join watches that already exist.",

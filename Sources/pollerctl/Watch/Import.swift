@@ -4,7 +4,6 @@ import JSONText
 import PollerClient
 import PollerWire
 
-/// `pollerctl import`: restore an archive of `pollerctl export`.
 struct Import: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Restore closed payments from an archive of pollerctl export.",

@@ -3,7 +3,6 @@ import Foundation
 import PollerClient
 import PollerWire
 
-/// `pollerctl poll`: poll sources now.
 struct Poll: ChangeCommand {
     static let configuration = CommandConfiguration(
         abstract: "Poll a source now instead of when it is due.",

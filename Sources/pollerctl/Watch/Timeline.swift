@@ -2,7 +2,6 @@ import ArgumentParser
 import PollerClient
 import PollerWire
 
-/// `pollerctl timeline`: the history of a payment.
 struct ShowTimeline: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "timeline",

@@ -6,7 +6,6 @@ import SafeNumbers
 
 import struct PollerClient.Page
 
-/// `pollerctl get`: show watches.
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show a watch.",
@@ -50,7 +49,6 @@ struct WatchTargets: Targets {
     func ids(_ client: PollerClient) -> [WatchName] { sources.map(names.name) }
 }
 
-/// `pollerctl list`: search watches.
 struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Search or list watches, newest first.",
@@ -162,7 +160,6 @@ struct List: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl wait`: wait for a status or payment state.
 struct Wait: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Wait until a source has a status or payment state.",
@@ -246,7 +243,6 @@ struct Wait: AsyncParsableCommand {
     }
 }
 
-/// `pollerctl cancel`: cancel watches.
 struct Cancel: ChangeCommand {
     static let configuration = CommandConfiguration(
         abstract: "Stop watching a source; the source itself stays unchanged.",

@@ -30,7 +30,6 @@ struct PeerBench: Sendable {
         }
     }
 
-    /// Measures one load.
     func measure(_ load: RealLoad) async throws -> BenchReport {
         let span = load.rate == nil ? .zero : load.warmUp + plan.span + RealBench.reserve
         let count = load.rate.map { $0 * Int(span / .seconds(1)) } ?? 2 * plan.concurrency

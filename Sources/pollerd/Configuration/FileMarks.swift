@@ -37,7 +37,6 @@ struct FileMarks: Hashable {
         marks = Dictionary(uniqueKeysWithValues: paths.map { ($0, Mark($0)) })
     }
 
-    /// Returns the files that changed since the old marks.
     func changes(since old: FileMarks) -> [String] {
         marks.keys.filter { marks[$0] != old.marks[$0] }.sorted()
     }

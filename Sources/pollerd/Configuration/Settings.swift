@@ -296,7 +296,6 @@ struct Settings: Sendable {
         return String(hash, radix: 36)
     }
 
-    /// The Stripe key of each account that has one.
     var stripeKeys: [AccountID: StripeKey] {
         var keys = sections.accounts.compactMapValues(\.apiKey)
         if let key = stripeAPIKey { keys[.main] = key }

@@ -66,7 +66,6 @@ final class DrainingLoops: Sendable {
         drains.withLock { $0.append(drain) }
     }
 
-    /// Drains all loops.
     func drain() {
         hasBegun.withLock { $0 = true }
         for drain in drains.withLock({ $0 }) { drain() }

@@ -28,7 +28,6 @@ package struct StripeReply: Sendable {
     package let headers: HTTPHeaders
     package let body: ByteBuffer
 
-    /// Creates a reply.
     package init(status: Int, headers: HTTPHeaders, body: ByteBuffer) {
         self.status = status
         self.headers = headers

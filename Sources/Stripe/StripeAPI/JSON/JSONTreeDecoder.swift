@@ -17,7 +17,6 @@ struct JSONTreeDecoder: Decoder {
         var visits = 0
     }
 
-    /// The value to decode.
     let value: JSONValue
     let codingPath: [any CodingKey]
     let meter: Meter?

@@ -54,7 +54,6 @@ struct PollRuns {
         return (waiter, latest, runs.removeValue(forKey: id)?.task)
     }
 
-    /// Removes a run.
     mutating func remove(_ id: String) -> Run? {
         runs.removeValue(forKey: id)
     }

@@ -117,7 +117,6 @@ struct SandboxResponder: HTTPResponder {
         store.configuration.publicURL ?? "http://\(request.head.authority ?? "127.0.0.1")"
     }
 
-    /// Creates an API response.
     static func response(_ reply: APIReply, for request: APIRequest) -> Response {
         Response(
             status: HTTPResponse.Status(code: reply.status),

@@ -167,7 +167,6 @@ struct SandboxTime: Codable {
         self.scale = scale
     }
 
-    /// Returns sandbox time for a machine time.
     func nowMs(machineMs: Int64) -> Int64 {
         if scale == 1 { return machineMs.addingSaturating(skippedMs) }
         return startMs.addingSaturating(sandboxMs(for: machineMs - startMs)).addingSaturating(
