@@ -13,11 +13,8 @@ struct Audit: AsyncParsableCommand {
             Lists changes made with API keys, by the configuration file and by the system, and \
             requests that a key was not allowed to make. --json prints one change per line with every \
             field. The newest 20,000 entries are kept for up to 400 days; the server's log has all of them.
-
-            Example:
-
-              pollerctl audit --since 1d --action pauseLane
-            """
+            """,
+        example: "pollerctl audit --since 1d --action pauseLane"
     )
 
     /// The interval between requests with --follow.

@@ -11,11 +11,8 @@ struct KeyCommand: AsyncParsableCommand {
             deliveries, and lifts email suppressions; operator also manages watches, endpoints, lanes \
             and replays; admin also charges, reads secrets and creates keys. Create the first key on a \
             host with access to Redis: pollerd key create --role admin.
-
-            Example:
-
-              pollerctl key create --role support --name helpdesk --expires 90d
             """,
+        example: "pollerctl key create --role support --name helpdesk --expires 90d",
         subcommands: [KeyCreate.self, KeyList.self, KeyRevoke.self],
         defaultSubcommand: KeyList.self
     )
@@ -25,13 +22,8 @@ struct KeyCreate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
         abstract: "Create a key; it is shown only once.",
-        discussion: """
-            It cannot have more permissions than the key in POLLER_API_KEY.
-
-            Example:
-
-              pollerctl key create --role viewer --account shop
-            """
+        discussion: "It cannot have more permissions than the key in POLLER_API_KEY.",
+        example: "pollerctl key create --role viewer --account shop"
     )
 
     @Option(help: "The role: viewer, support, operator or admin.")

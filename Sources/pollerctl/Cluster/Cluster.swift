@@ -9,11 +9,8 @@ struct Doctor: AsyncParsableCommand {
         discussion: """
             Lists failed checks first, then warnings. Exit status: 0 no check failed, 1 some failed, \
             69 the server is unreachable.
-
-            Example:
-
-              pollerctl doctor --json
-            """
+            """,
+        example: "pollerctl doctor --json"
     )
 
     @OptionGroup var server: ServerOptions

@@ -22,11 +22,8 @@ struct IncidentList: ListCommand {
             To receive incidents, register an endpoint (pollerctl endpoint add URL --types \
             'operator.*') or set POLLER_OPERATOR_NOTIFY to URLs. --json prints one incident per line. \
             The exit status is 0 even with open incidents; scripts should use pollerctl doctor.
-
-            Example:
-
-              pollerctl incident list --open
-            """
+            """,
+        example: "pollerctl incident list --open"
     )
     static let route = ListRoute<Incident>("/v1/incidents", pageMax: nil)
 

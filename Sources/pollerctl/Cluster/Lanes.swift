@@ -10,11 +10,8 @@ struct LaneCommand: AsyncParsableCommand {
         discussion: """
             A lane is all watches of one account at one endpoint of the upstream, such as \
             default/sources. They share its rate limit.
-
-            Example:
-
-              pollerctl lane list
             """,
+        example: "pollerctl lane list",
         subcommands: [
             LaneList.self, LaneGet.self, LanePause.self, LaneResume.self, LaneLimit.self,
         ],
@@ -106,11 +103,8 @@ struct LaneLimit: ChangeCommand {
         discussion: """
             Takes effect with the next claim. Values without an option stay as they are. At most \
             rate + burst polls start in any second.
-
-            Example:
-
-              pollerctl lane limit default/sources --rate 10 --burst 2
-            """
+            """,
+        example: "pollerctl lane limit default/sources --rate 10 --burst 2"
     )
 
     @OptionGroup var targets: LaneTargets
@@ -267,11 +261,8 @@ struct AccountList: PagedListCommand {
             Lists every account that has had a watch. Limits come from the options \
             watches_per_account and endpoints_per_account, or from the account's limits in the \
             configuration file. --json prints one account per line.
-
-            Example:
-
-              pollerctl account list
-            """
+            """,
+        example: "pollerctl account list"
     )
     static let route = ListRoute<Account>("/v1/accounts")
 

@@ -8,11 +8,8 @@ struct Late: ListCommand {
         discussion: """
             Longest overdue first. A payment with failing polls is not late; find it with pollerctl list \
             error=any. --json prints one payment per line.
-
-            Example:
-
-              pollerctl late --over 1m
-            """
+            """,
+        example: "pollerctl late --over 1m"
     )
     static let route = ListRoute<LateWatch>("/v1/late", pageMax: 100)
 

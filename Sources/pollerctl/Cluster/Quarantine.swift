@@ -13,11 +13,8 @@ struct QuarantineCommand: AsyncParsableCommand {
 
             Stored entries that crashed several processes, such as outbox events, are quarantined too. \
             entries lists them, redrive-entry processes them again, dismiss-entry drops them.
-
-            Example:
-
-              pollerctl quarantine list
             """,
+        example: "pollerctl quarantine list",
         subcommands: [
             QuarantineList.self, QuarantineRedrive.self, QuarantineDismiss.self,
             QuarantineEntries.self, QuarantineRedriveEntry.self, QuarantineDismissEntry.self,
@@ -59,11 +56,8 @@ struct QuarantineRedrive: ChangeCommand {
             Repeating the command is safe. If the server refuses some, the command reports them, \
             continues with the others and exits with 1. After any other error it stops and says how many \
             are left.
-
-            Example:
-
-              pollerctl quarantine redrive src_123
-            """
+            """,
+        example: "pollerctl quarantine redrive src_123"
     )
 
     @OptionGroup var targets: QuarantineTargets
@@ -81,11 +75,8 @@ struct QuarantineDismiss: ChangeCommand {
             To watch a dismissed source again, enqueue it. Repeating the command is safe. If the server \
             refuses some, the command reports them, continues with the others and exits with 1. After any \
             other error it stops and says how many are left.
-
-            Example:
-
-              pollerctl quarantine dismiss src_123
-            """
+            """,
+        example: "pollerctl quarantine dismiss src_123"
     )
 
     @OptionGroup var targets: QuarantineTargets
@@ -139,11 +130,8 @@ struct QuarantineEntries: ListCommand {
         discussion: """
             Readers skip these entries, so that all others continue. The logs of the crashed processes \
             show the cause. --json prints one entry per line.
-
-            Example:
-
-              pollerctl quarantine entries
-            """
+            """,
+        example: "pollerctl quarantine entries"
     )
     static let route = ListRoute<SetAsideEntry>("/v1/quarantine/entries", pageMax: nil)
 
@@ -181,11 +169,8 @@ struct QuarantineRedriveEntry: ChangeCommand {
         discussion: """
             Run it after deploying a release that can process them. An entry that still crashes \
             processes crashes several before it is quarantined again.
-
-            Example:
-
-              pollerctl quarantine redrive-entry ENTRY
-            """
+            """,
+        example: "pollerctl quarantine redrive-entry ENTRY"
     )
 
     @OptionGroup var targets: EntryTargets
@@ -205,11 +190,8 @@ struct QuarantineDismissEntry: ChangeCommand {
         discussion: """
             An outbox event stays in the timeline of its watch. Recipients receive it with the next \
             event of that watch.
-
-            Example:
-
-              pollerctl quarantine dismiss-entry ENTRY
-            """
+            """,
+        example: "pollerctl quarantine dismiss-entry ENTRY"
     )
 
     @OptionGroup var targets: EntryTargets

@@ -7,13 +7,9 @@ import PollerWire
 struct Top: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show a live view of lag, lanes and processes.",
-        discussion: """
-            Refreshes on a terminal until you press q. Elsewhere, and with --json, prints once.
-
-            Example:
-
-              pollerctl top --interval 5s
-            """
+        discussion:
+            "Refreshes on a terminal until you press q. Elsewhere, and with --json, prints once.",
+        example: "pollerctl top --interval 5s"
     )
 
     @Option(help: "The refresh interval on a terminal.")

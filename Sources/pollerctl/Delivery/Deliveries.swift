@@ -11,11 +11,8 @@ struct DeliveryCommand: AsyncParsableCommand {
             A delivery sends the events of one source to one endpoint, in order. Its state is \
             waiting, in_flight, failing (retried automatically), dead (no attempts left; retry or \
             dismiss it) or done (no events left to send, or none so far).
-
-            Example:
-
-              pollerctl delivery list --state dead
             """,
+        example: "pollerctl delivery list --state dead",
         subcommands: [
             DeliveryList.self, DeliveryGet.self, DeliveryAttempts.self, DeliveryMessage.self,
             DeliveryRetry.self, DeliveryReplay.self, DeliveryDismiss.self,
@@ -92,11 +89,8 @@ struct DeliveryAttempts: AsyncParsableCommand {
         discussion: """
             MS lists the milliseconds for DNS, connecting, the first byte and the whole attempt. \
             --json prints one attempt per line with the start of the response body.
-
-            Example:
-
-              pollerctl delivery attempts dlv_123
-            """
+            """,
+        example: "pollerctl delivery attempts dlv_123"
     )
 
     @Argument(help: "The delivery: dlv_….")
@@ -133,11 +127,8 @@ struct DeliveryRetry: ChangeCommand {
             Sends even while the endpoint's circuit is open. If the server refuses some, the command \
             reports them, continues with the others and exits with 1. After any other error it stops and \
             says how many are left.
-
-            Example:
-
-              pollerctl delivery retry dlv_123
-            """
+            """,
+        example: "pollerctl delivery retry dlv_123"
     )
 
     @OptionGroup var targets: DeliveryTargets
@@ -157,11 +148,8 @@ struct DeliveryDismiss: AsyncParsableCommand {
             Use it when a receiver no longer needs the events. Later events are sent as before. If \
             the server refuses some, the command reports them, continues with the others and exits with \
             1. After any other error it stops and says how many are left.
-
-            Example:
-
-              pollerctl delivery dismiss --endpoint ep_123
-            """
+            """,
+        example: "pollerctl delivery dismiss --endpoint ep_123"
     )
 
     @Argument(help: "The deliveries: dlv_….")

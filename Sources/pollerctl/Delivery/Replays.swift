@@ -10,11 +10,8 @@ struct DeliveryReplay: AsyncParsableCommand {
         discussion: """
             The replay runs on the server; this command shows its progress until it finishes. \
             Interrupting the command does not stop the replay; use --show to see its progress.
-
-            Example:
-
-              pollerctl delivery replay ep_123 --status all --since 2h
-            """
+            """,
+        example: "pollerctl delivery replay ep_123 --status all --since 2h"
     )
 
     /// The interval between progress requests.

@@ -11,11 +11,8 @@ struct EndpointRotate: AsyncParsableCommand {
             Old and new secrets both sign every message until the overlap ends, so no message is lost \
             while you update the receiver. --overlap 0s revokes the old secrets at once. At most three \
             secrets are active; a fourth is rejected until one expires.
-
-            Example:
-
-              pollerctl endpoint rotate ep_123 --overlap 1h
-            """
+            """,
+        example: "pollerctl endpoint rotate ep_123 --overlap 1h"
     )
 
     @Argument(help: "The endpoint: its ID, ep_…, or its name.")
@@ -48,11 +45,8 @@ struct EndpointSecret: AsyncParsableCommand {
         abstract: "Show the secret that signs the webhooks of --notify URLs.",
         discussion: """
             Each account has one. A registered endpoint has a separate secret, shown when it is created.
-
-            Example:
-
-              pollerctl endpoint secret --account shop
-            """
+            """,
+        example: "pollerctl endpoint secret --account shop"
     )
 
     @Option(help: "The account (default: the key's account, or default).")

@@ -10,11 +10,8 @@ struct EndpointCommand: AsyncParsableCommand {
         discussion: """
             An endpoint receives all events of its account that match its filters. The --notify \
             URLs of a watch receive only that watch's events and need no endpoint.
-
-            Example:
-
-              pollerctl endpoint add https://shop.example/hook --types 'source.*'
             """,
+        example: "pollerctl endpoint add https://shop.example/hook --types 'source.*'",
         subcommands: [
             EndpointAdd.self, EndpointList.self, EndpointGet.self, EndpointChange.self,
             EndpointProbe.self, EndpointRotate.self, EndpointEnable.self, EndpointDisable.self,
@@ -28,13 +25,8 @@ struct EndpointAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
         abstract: "Register an endpoint; its secret is shown only once.",
-        discussion: """
-            It receives events recorded from now on, from all sources of its account.
-
-            Example:
-
-              pollerctl endpoint add https://shop.example/hook --types 'source.*'
-            """
+        discussion: "It receives events recorded from now on, from all sources of its account.",
+        example: "pollerctl endpoint add https://shop.example/hook --types 'source.*'"
     )
 
     @Argument(help: "https://…, mailto:name@host or redis+stream:NAME.")

@@ -8,13 +8,8 @@ struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",
         abstract: "Show recorded events of a source, or live events of all sources.",
-        discussion: """
-            pollerctl events SOURCE is short for pollerctl events list SOURCE.
-
-            Example:
-
-              pollerctl events src_123
-            """,
+        discussion: "pollerctl events SOURCE is short for pollerctl events list SOURCE.",
+        example: "pollerctl events src_123",
         subcommands: [EventList.self, EventTail.self, EventResend.self],
         defaultSubcommand: EventList.self
     )
@@ -101,11 +96,8 @@ struct EventResend: AsyncParsableCommand {
         discussion: """
             Makes one attempt per event with the same webhook-id. Exits with 1 if one is not \
             accepted. To resend events to endpoints, use pollerctl delivery replay.
-
-            Example:
-
-              pollerctl events resend evt_123 --forward-to http://localhost:3000/hook
-            """
+            """,
+        example: "pollerctl events resend evt_123 --forward-to http://localhost:3000/hook"
     )
 
     @Argument(help: "The events: evt_….")

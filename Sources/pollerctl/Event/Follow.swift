@@ -10,11 +10,8 @@ struct Follow: AsyncParsableCommand {
             With sources, prints recorded events, then new ones until every source is closed. \
             Without sources, prints the events of all sources until interrupted. No event is lost if \
             the connection drops or the server restarts.
-
-            Example:
-
-              pollerctl follow src_123
-            """
+            """,
+        example: "pollerctl follow src_123"
     )
 
     @Argument(help: "Source ids (default: all sources).")

@@ -17,11 +17,8 @@ struct Listen: AsyncParsableCommand {
 
             With --print the command is the receiver: it prints the webhooks sent to \
             http://127.0.0.1:8000/ and checks their signatures.
-
-            Example:
-
-              pollerctl listen --forward-to http://localhost:3000/hook
-            """
+            """,
+        example: "pollerctl listen --forward-to http://localhost:3000/hook"
     )
 
     @Flag(name: .customLong("print"), help: "Receive webhooks on this machine and print them.")

@@ -12,11 +12,8 @@ struct DisputeCommand: AsyncParsableCommand {
         discussion: """
             Submit evidence in the Stripe Dashboard or with the Stripe CLI: stripe disputes update \
             dp_… -d 'evidence[uncategorized_text]=…' -d submit=true.
-
-            Example:
-
-              pollerctl dispute due
             """,
+        example: "pollerctl dispute due",
         subcommands: [DisputesDue.self]
     )
 }
@@ -28,11 +25,8 @@ struct DisputesDue: ListCommand {
         discussion: """
             The cluster reads disputes from Stripe at most once a minute, so the command needs \
             POLLER_URL but no Stripe key. --json prints one dispute per line.
-
-            Example:
-
-              pollerctl dispute due --account shop
-            """
+            """,
+        example: "pollerctl dispute due --account shop"
     )
     static let route = ListRoute<Dispute>("/v1/disputes", pageMax: nil)
 

@@ -6,13 +6,8 @@ struct OrderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "order",
         abstract: "Show orders and their payments.",
-        discussion: """
-            An order exists once a watch names it: pollerctl enqueue src_123 --order A77.
-
-            Example:
-
-              pollerctl order get A77
-            """,
+        discussion: "An order exists once a watch names it: pollerctl enqueue src_123 --order A77.",
+        example: "pollerctl order get A77",
         subcommands: [OrderGet.self, OrderList.self]
     )
 }

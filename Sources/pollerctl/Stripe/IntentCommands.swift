@@ -9,11 +9,8 @@ struct IntentCommand: AsyncParsableCommand {
             Calls Stripe directly. Set STRIPE_API_KEY to the key, and POLLER_STRIPE_API_BASE to use a \
             sandbox. Each command prints the next step. For everything else, use the Stripe CLI \
             (https://docs.stripe.com/stripe-cli).
-
-            Example:
-
-              pollerctl intent create --amount 1099 --currency eur --watch
             """,
+        example: "pollerctl intent create --amount 1099 --currency eur --watch",
         subcommands: [IntentCreate.self, IntentGet.self, IntentConfirm.self]
     )
 }

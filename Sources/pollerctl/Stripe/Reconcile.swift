@@ -18,11 +18,8 @@ struct Reconcile: AsyncParsableCommand {
             reported, charged but not watched, and chargeable but not charged. --mend polls the watches \
             again and watches unwatched sources; it never charges. Exit status: 0 both agree, 1 they \
             differ.
-
-            Example:
-
-              pollerctl reconcile --since 7d --mend
-            """
+            """,
+        example: "pollerctl reconcile --since 7d --mend"
     )
 
     @Option(help: "How far back, 1h to 30d.")

@@ -9,11 +9,8 @@ struct SourceCommand: AsyncParsableCommand {
             Calls Stripe directly. Set STRIPE_API_KEY to the key, and POLLER_STRIPE_API_BASE to use a \
             sandbox. Each command prints the next step. For everything else, use the Stripe CLI \
             (https://docs.stripe.com/stripe-cli).
-
-            Example:
-
-              pollerctl source create ideal --amount 1099 --return-url https://pay.example/r
             """,
+        example: "pollerctl source create ideal --amount 1099 --return-url https://pay.example/r",
         subcommands: [SourceCreate.self, SourceGet.self, SourceVerify.self, SourceCharge.self]
     )
 }
@@ -87,11 +84,8 @@ struct SourceVerify: StripeObjectCommand {
         discussion: """
             For micro-deposits, give the two amounts in cents. Each wrong answer uses an attempt; with \
             none left the source fails permanently. Exits with 1 if the answer was not accepted.
-
-            Example:
-
-              pollerctl source verify src_123 32 45
-            """
+            """,
+        example: "pollerctl source verify src_123 32 45"
     )
 
     @Argument(help: "The source id, src_….")
@@ -139,11 +133,8 @@ struct SourceCharge: AsyncParsableCommand {
         discussion: """
             Uses the cluster's idempotency key, so that a source is never charged twice. To charge a \
             reusable source again, give your own --idempotency-key.
-
-            Example:
-
-              pollerctl source charge src_123
-            """
+            """,
+        example: "pollerctl source charge src_123"
     )
 
     @Argument(help: "The source id, src_….")

@@ -10,11 +10,8 @@ struct StripeCommand: AsyncParsableCommand {
         discussion: """
             Calls Stripe directly. Set STRIPE_API_KEY to the key, and POLLER_STRIPE_API_BASE to use a \
             sandbox.
-
-            Example:
-
-              pollerctl stripe doctor
             """,
+        example: "pollerctl stripe doctor",
         subcommands: [StripeDoctor.self]
     )
 }
@@ -31,11 +28,8 @@ struct StripeDoctor: AsyncParsableCommand {
             Read-only. Makes about fifteen requests with the key in STRIPE_API_KEY. Exit status: 0 no \
             check failed (warnings do not count), 1 some failed, 64 no key, 69 Stripe is \
             unreachable, 77 the key is invalid.
-
-            Example:
-
-              pollerctl stripe doctor --json
-            """
+            """,
+        example: "pollerctl stripe doctor --json"
     )
 
     /// Pages of 100 events read to find the Sources in use.

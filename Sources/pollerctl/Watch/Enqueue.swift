@@ -6,13 +6,9 @@ import PollerWire
 struct Enqueue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Watch sources; join watches that already exist.",
-        discussion: """
-            All input is validated before anything is sent. Repeating the command is safe.
-
-            Example:
-
-              pollerctl enqueue src_123 --order A77 --follow
-            """
+        discussion:
+            "All input is validated before anything is sent. Repeating the command is safe.",
+        example: "pollerctl enqueue src_123 --order A77 --follow"
     )
 
     /// More results than this are printed as a summary.

@@ -10,11 +10,8 @@ struct Poll: ChangeCommand {
             A closed payment is polled once, for refunds and disputes, and stays closed. If the server \
             refuses some sources, the command reports them, continues with the others and exits with 1. \
             After any other error it stops and says how many are left.
-
-            Example:
-
-              pollerctl poll src_123
-            """
+            """,
+        example: "pollerctl poll src_123"
     )
 
     @OptionGroup var targets: WatchTargets

@@ -10,11 +10,8 @@ struct ShowTimeline: AsyncParsableCommand {
             Lists payment states, charges, hints of the upstream, visits of the return page, operator \
             actions and delivery attempts, then pending deliveries. --order merges the timelines of all \
             payments of an order.
-
-            Example:
-
-              pollerctl timeline src_123
-            """
+            """,
+        example: "pollerctl timeline src_123"
     )
 
     @Argument(help: "The id of a source, PaymentIntent, SetupIntent or charge.")

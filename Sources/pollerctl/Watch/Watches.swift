@@ -12,11 +12,8 @@ struct Get: AsyncParsableCommand {
         discussion: """
             If the server refuses some sources, the command reports them, continues with the others and \
             exits with 1. After any other error it stops and says how many are left.
-
-            Example:
-
-              pollerctl get src_123
-            """
+            """,
+        example: "pollerctl get src_123"
     )
 
     @OptionGroup var targets: WatchTargets
@@ -163,13 +160,8 @@ struct List: AsyncParsableCommand {
 struct Wait: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Wait until a source has a status or payment state.",
-        discussion: """
-            Exit status: 0 reached, 2 closed otherwise, 3 timed out.
-
-            Example:
-
-              pollerctl wait src_123 --until paid --timeout 5m
-            """
+        discussion: "Exit status: 0 reached, 2 closed otherwise, 3 timed out.",
+        example: "pollerctl wait src_123 --until paid --timeout 5m"
     )
 
     @Argument(help: "The source id.")
@@ -249,11 +241,8 @@ struct Cancel: ChangeCommand {
         discussion: """
             If the server refuses some sources, the command reports them, continues with the others and \
             exits with 1. After any other error it stops and says how many are left.
-
-            Example:
-
-              pollerctl cancel src_123
-            """
+            """,
+        example: "pollerctl cancel src_123"
     )
 
     @OptionGroup var targets: WatchTargets
