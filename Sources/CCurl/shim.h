@@ -106,18 +106,23 @@ static inline CURLcode ccurl_set_upload(CURL *handle, ccurl_upload *upload) {
 
 /// The error texts of a failed transfer, truncated to the size of the buffers.
 typedef struct {
-    /// The server's last error reply, with all of its lines: `550 5.1.1 no such mailbox`.
+    /// The error reply that ended the transfer, with all of its lines: `550 5.1.1 no such mailbox`.
     char reply[512];
-    /// Whether another line of the reply follows: `550-`.
+    /// Whether the last line was one of an error reply.
+    int is_refused;
+    /// Whether another line of the stored reply follows: `550-`.
     int is_continued;
     /// libcurl's own error text, which names the command: `RCPT failed: 550`.
     char error[CURL_ERROR_SIZE];
 } ccurl_words;
 
+/// Stores an error reply, unless it directly follows another one: libcurl sends QUIT after a rejection, and the server
+/// may reject that, too.
 static inline size_t ccurl_keep_reply(char *line, size_t size, size_t count, void *context) {
     ccurl_words *diagnostics = (ccurl_words *)context;
     size_t length = size * count;
-    if (length > 0 && (line[0] == '4' || line[0] == '5')) {
+    int is_error = length > 0 && (line[0] == '4' || line[0] == '5');
+    if (is_error && (!diagnostics->is_refused || diagnostics->is_continued)) {
         size_t used = diagnostics->is_continued ? strlen(diagnostics->reply) : 0;
         size_t room = sizeof(diagnostics->reply) - 1 - used;
         size_t kept = length < room ? length : room;
@@ -125,6 +130,7 @@ static inline size_t ccurl_keep_reply(char *line, size_t size, size_t count, voi
         diagnostics->reply[used + kept] = 0;
         diagnostics->is_continued = length > 3 && line[3] == '-';
     }
+    diagnostics->is_refused = is_error;
     return length;
 }
 

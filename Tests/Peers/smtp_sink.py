@@ -4,9 +4,10 @@ Prints one JSON object per line: first {"port": N}, then one for each mail:
 {"from", "to", "peer_port", "headers", "parts": {"text/plain": …, "text/html": …}, "defects", "raw"}.
 
 The recipient determines the reply: tempfail@… gets 451, permfail@… 550 for an unknown mailbox, and policy@… 550 for
-policy. mute@… gets 550 and no reply to a later QUIT. Each name in REFUSALS gets its reply there. datafail@… gets 554
-after the message, and slow@… gets the reply to its RCPT after a minute. Every other mail is accepted. The sender
-refused@… is rejected. The sender doubtful@… gets 451 once and is rejected after that.
+policy. mute@… gets 550 and no reply to a later QUIT, and curt@… 550 and 421 to a later QUIT. Each name in REFUSALS
+gets its reply there. datafail@… gets 554 after the message, and slow@… gets the reply to its RCPT after a minute.
+Every other mail is accepted. The sender refused@… is rejected. The sender doubtful@… gets 451 once and is rejected
+after that.
 """
 
 import argparse
@@ -54,6 +55,9 @@ class Sink:
         if local == "mute":
             session.is_mute = True
             return "550 5.1.1 no such mailbox"
+        if local == "curt":
+            session.is_curt = True
+            return "550 5.1.1 no such mailbox"
         if local == "policy":
             return "550 5.7.1 relaying denied"
         if local in REFUSALS:
@@ -66,6 +70,8 @@ class Sink:
     async def handle_QUIT(self, server, session, envelope):
         if getattr(session, "is_mute", False):
             await asyncio.sleep(60)
+        if getattr(session, "is_curt", False):
+            return "421 4.7.0 too many errors"
         return "221 2.0.0 bye"
 
     async def handle_DATA(self, server, session, envelope):

@@ -54,6 +54,16 @@ struct RelayRefusalTests {
         await channel.close()
     }
 
+    @Test("a missing mailbox is recognised, also if the relay rejects the QUIT after its answer")
+    func curt() async throws {
+        let channel = try await channel()
+        let url = try NotifyURL("mailto:curt@example.org")
+        let result = await channel.deliver(Samples.event(), to: url, attempt: 1)
+        #expect(result.outcome == .rejected && result.code == 550)
+        #expect(result.excerpt == "550 5.1.1 no such mailbox")
+        await channel.close()
+    }
+
     @Test("an accepted email in between resets the evidence")
     func found() async throws {
         let (list, time) = (MemorySuppressionList(), VirtualTime())

@@ -26,7 +26,7 @@ struct SMTPReply: Sendable {
     let message: String
     /// libcurl's error details, which start with the rejected command.
     var account = ""
-    /// The relay's last negative reply, with all of its lines: `550 5.1.1 no such mailbox`.
+    /// The relay's negative reply, without that to a later `QUIT`, with all of its lines: `550 5.1.1 no such mailbox`.
     var line = ""
     /// Whether an existing connection was used.
     var isKept = false
