@@ -154,8 +154,50 @@ extension RedisTopologyTests {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct RedisSentinelQueryTests {
+    private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
+
     @Test("a query that began before an announcement does not answer for it")
     func announced() async throws {
+        try await withSentinel { sentinel, sentinels, _ in
+            let before = sentinels.locate(on: eventLoop)
+            try await eventually("the query is received") { sentinel.waiting == 1 }
+            let after = sentinels.locateAfresh()
+            sentinel.answer("old")
+            let old = try await before.get()
+            #expect(old.host == "old")
+            try await eventually("another query is received") { sentinel.waiting == 1 }
+            sentinel.answer("new")
+            let new = try await after.get()
+            #expect(new.host == "new")
+        }
+    }
+
+    @Test("a sentinel that the others do not name any more is not queried again")
+    func forgotten() async throws {
+        try await withSentinel { sentinel, sentinels, port in
+            // The first answer names a sentinel that is gone.
+            for peers in [[1], []] {
+                let answer = sentinels.locate(on: eventLoop)
+                try await eventually("the query is received") { sentinel.waiting == 1 }
+                sentinel.answer("a", peers: peers)
+                let master = try await answer.get()
+                #expect(master.host == "a")
+            }
+            let answer = sentinels.locate(on: eventLoop)
+            try await eventually("the last query is received") { sentinel.waiting == 1 }
+            sentinel.answer(nil)
+            let failure = await #expect(throws: RedisLinkFailure.self) { try await answer.get() }
+            #expect(
+                failure?.message
+                    == "no sentinel knows a master named m; queried: 127.0.0.1:\(port)"
+            )
+        }
+    }
+
+    /// Runs `body` with a sentinel, a client of it, and the sentinel's port.
+    private func withSentinel(
+        _ body: (ScriptedSentinel, RedisSentinels, Int) async throws -> Void
+    ) async throws {
         let sentinel = ScriptedSentinel()
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
@@ -165,7 +207,6 @@ extension RedisTopologyTests {
             }
             .bind(host: "127.0.0.1", port: 0).get()
         let port = server.localAddress?.port ?? 0
-        let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
         let sentinels = RedisSentinels(
             endpoints: [.tcp(host: "127.0.0.1", port: port)],
             name: "m",
@@ -181,16 +222,7 @@ extension RedisTopologyTests {
             onConnect: { _ in }
         )
         sentinels.start(connector)
-        let before = sentinels.locate(on: eventLoop)
-        try await eventually("the query is received") { sentinel.waiting == 1 }
-        let after = sentinels.locateAfresh()
-        sentinel.answer("old")
-        let old = try await before.get()
-        #expect(old.host == "old")
-        try await eventually("another query is received") { sentinel.waiting == 1 }
-        sentinel.answer("new")
-        let new = try await after.get()
-        #expect(new.host == "new")
+        try await body(sentinel, sentinels, port)
         sentinels.stop()
         try await server.close()
     }
@@ -203,9 +235,12 @@ extension RedisTopologyTests {
 
         func receive(from channel: any Channel) { channels.withLock { $0.append(channel) } }
 
-        /// Names the master to all that wait.
-        func answer(_ host: String) {
-            let reply = "*2\r\n$\(host.utf8.count)\r\n\(host)\r\n$4\r\n6379\r\n*0\r\n*0\r\n"
+        /// Names the master and other sentinels, by their ports, to all that wait; `nil` denies the
+        /// master.
+        func answer(_ host: String?, peers: [Int] = []) {
+            let master = host.map { Self.array([$0, "6379"]) } ?? "*-1\r\n"
+            let others = peers.map { Self.array(["ip", "127.0.0.1", "port", "\($0)"]) }
+            let reply = master + "*0\r\n*\(others.count)\r\n" + others.joined()
             let answered = channels.withLock { channels in
                 defer { channels = [] }
                 return channels
@@ -213,6 +248,10 @@ extension RedisTopologyTests {
             for channel in answered {
                 channel.writeAndFlush(ByteBuffer(string: reply), promise: nil)
             }
+        }
+
+        private static func array(_ texts: [String]) -> String {
+            "*\(texts.count)\r\n" + texts.map { "$\($0.utf8.count)\r\n\($0)\r\n" }.joined()
         }
     }
 
@@ -262,19 +301,19 @@ extension RedisTopologyTests {
         #expect(RedisSentinelReply.best(of: []) == nil)
     }
 
-    @Test("a reply has the master, its epoch and the other sentinels, over TLS if the query was")
+    @Test("a reply has the master, its epoch and the sentinels, over TLS if the query was")
     func reads() {
         let read = answer("10.0.0.1", epoch: "12")
         #expect(read?.master == .tls(host: "10.0.0.1", port: 6379))
         #expect(read?.epoch == 12)
-        #expect(read?.peers == [.tls(host: "10.0.0.7", port: 26_380)])
+        #expect(read?.sentinels == [sentinel, .tls(host: "10.0.0.7", port: 26_380)])
     }
 
     @Test("a reply may lack the epoch but not the address")
     func partial() {
         let refused = RedisValue.error(RedisReplyError(line: "NOPERM no"))
         let read = RedisSentinelReply([texts("h", "1"), refused, refused], from: sentinel)
-        #expect(read?.epoch == 0 && read?.peers == [])
+        #expect(read?.epoch == 0 && read?.sentinels == [sentinel])
         #expect(RedisSentinelReply([.null, refused, refused], from: sentinel) == nil)
         #expect(RedisSentinelReply([texts("h", "0"), .null, .null], from: sentinel) == nil)
     }

@@ -29,6 +29,12 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
     private let configuration: RedisConfiguration
     private let eventLoop: any EventLoop
     private let subscriptions: RedisPubSubLink
+    /// The sentinels that the URL names.
+    private let configured: [RedisEndpoint]
+    /// The sentinels to query: the configured ones, those that answered the last query, and those
+    /// that they named.
+    ///
+    /// A sentinel that was removed is thus forgotten as soon as the others have forgotten it.
     private var known: [RedisEndpoint]
     private var phase = Phase.idle
     private var nextIndex = 0
@@ -41,6 +47,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
         eventLoop: any EventLoop,
         logger: Logger
     ) {
+        self.configured = endpoints
         self.known = endpoints
         self.name = name
         self.login = login
@@ -138,8 +145,10 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
             (try? answer.replies.get()).flatMap { RedisSentinelReply($0, from: answer.endpoint) }
         }
         guard let best = RedisSentinelReply.best(of: understood) else { throw failure(answers) }
-        for peer in understood.flatMap(\.peers) where known.count < Self.sentinelsMax {
-            if !known.contains(peer) { known.append(peer) }
+        known = configured
+        for sentinel in understood.flatMap(\.sentinels)
+        where known.count < Self.sentinelsMax && !known.contains(sentinel) {
+            known.append(sentinel)
         }
         return best.master
     }
@@ -198,8 +207,8 @@ struct RedisSentinelReply: Hashable {
     /// The configuration epoch: each failover has a higher one; 0 if the sentinel may not return
     /// it.
     let epoch: Int
-    /// The other sentinels that it knows.
-    let peers: [RedisEndpoint]
+    /// The sentinel itself and the others that it knows.
+    let sentinels: [RedisEndpoint]
 
     /// The commands that read this knowledge.
     static func commands(_ name: String) -> [RedisCommand] {
@@ -222,10 +231,11 @@ struct RedisSentinelReply: Hashable {
         else { return nil }
         self.master = master
         self.epoch = Self.fields(replies[1])["config-epoch"]?.int ?? 0
-        self.peers = (replies[2].array ?? []).compactMap { peer in
+        let peers = (replies[2].array ?? []).compactMap { peer in
             let fields = Self.fields(peer)
             return endpoint(fields["ip"]?.string, fields["port"]?.int)
         }
+        self.sentinels = [sentinel] + peers
     }
 
     /// Returns the newest reply; of equally new ones, the most frequent.
