@@ -194,6 +194,19 @@ extension RedisTopologyTests {
         }
     }
 
+    @Test("the end does not wait for a sentinel that does not answer a query")
+    func silent() async throws {
+        try await withSentinel { sentinel, sentinels, _ in
+            let watching = Task { await sentinels.watch { _ in } }
+            try await eventually("it queries after it has subscribed") { sentinel.waiting == 1 }
+            let start = ContinuousClock.now
+            sentinels.stop()
+            await watching.value
+            // The query ends after the connect timeout of 30 s.
+            #expect(ContinuousClock.now - start < .seconds(20))
+        }
+    }
+
     /// Runs `body` with a sentinel, a client of it, and the sentinel's port.
     private func withSentinel(
         _ body: (ScriptedSentinel, RedisSentinels, Int) async throws -> Void
@@ -255,7 +268,7 @@ extension RedisTopologyTests {
         }
     }
 
-    /// Passes queries for the master on, and ignores everything else.
+    /// Passes queries for the master on, and accepts a subscription.
     private final class QueryHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
@@ -267,7 +280,14 @@ extension RedisTopologyTests {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let text = String(buffer: unwrapInboundIn(data))
-            if text.contains("get-master-addr-by-name") { sentinel.receive(from: context.channel) }
+            if text.contains("get-master-addr-by-name") {
+                sentinel.receive(from: context.channel)
+            } else if text.contains("SUBSCRIBE") {
+                let reply = "*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n"
+                context.channel.writeAndFlush(ByteBuffer(string: reply), promise: nil)
+            } else {
+                context.channel.writeAndFlush(ByteBuffer(string: "+PONG\r\n"), promise: nil)
+            }
         }
     }
 }

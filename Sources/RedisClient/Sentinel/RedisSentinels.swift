@@ -89,7 +89,7 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
     }
 
     /// Follows changes until stopped; calls `moved` with the current master.
-    func watch(_ moved: @Sendable (RedisEndpoint) -> Void) async {
+    func watch(_ moved: @escaping @Sendable (RedisEndpoint) -> Void) async {
         for await event in subscriptions.subscribe([.channel("+switch-master")]) {
             switch event {
             case .message(_, _, let payload):
@@ -100,8 +100,8 @@ final class RedisSentinels: RedisLocator, @unchecked Sendable {
             case .gap: continue
             }
             // One sentinel's message is verified with all of them. If none replies, the links
-            // report it.
-            if let master = try? await locateAfresh().get() { moved(master) }
+            // report it. The answer is not awaited, or the end would wait for silent sentinels.
+            locateAfresh().whenSuccess(moved)
         }
     }
 
