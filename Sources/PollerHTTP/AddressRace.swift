@@ -10,7 +10,7 @@ import NIOSSL
 /// starts when one fails, or after ``delay``. The first connection is used; the others are closed
 /// before a byte is sent. All attempts together take no longer than one may. *Outcome*: exactly
 /// one, reported to the origin: ``HTTPConnection/connected(to:)`` or
-/// ``OriginConnections/failedToOpen(for:_:)`` with the error of the last attempt.
+/// ``OriginConnections/failedToOpen(for:to:_:)`` with the error of the last attempt.
 ///
 /// A class, because its attempts and its timer refer to it; confined to its event loop.
 final class AddressRace {
@@ -92,7 +92,7 @@ final class AddressRace {
         channels[number] = channel
         let pipeline = channel.pipeline.syncOperations
         if let tls { try pipeline.addHandler(Self.handler(tls, origin.origin.host)) }
-        try HTTPConnection(origin, for: owner).install(in: pipeline)
+        try HTTPConnection(origin, for: owner, to: addresses).install(in: pipeline)
     }
 
     private func connected(_ channel: any Channel, _ address: SocketAddress) {
@@ -103,7 +103,7 @@ final class AddressRace {
         guard let connection = try? pipeline.handler(type: HTTPConnection.self) else {
             // The connection was closed, and its pipeline emptied, before this check.
             channel.close(promise: nil)
-            origin.failedToOpen(for: owner, .closed)
+            origin.failedToOpen(for: owner, to: addresses, .closed)
             return
         }
         connection.connected(to: address)
@@ -116,7 +116,7 @@ final class AddressRace {
             advance()
         } else if pending == 0 {
             decide()
-            origin.failedToOpen(for: owner, HTTPFailure(connecting: error))
+            origin.failedToOpen(for: owner, to: addresses, HTTPFailure(connecting: error))
         }
     }
 

@@ -54,7 +54,7 @@ final class Dialer: ConnectionMaker {
         on eventLoop: any EventLoop
     ) {
         guard !addresses.isEmpty else {
-            origin.failedToOpen(for: owner, .other("the host has no address"))
+            origin.failedToOpen(for: owner, to: [], .other("the host has no address"))
             return
         }
         guard origin.origin.isSecure else {
@@ -66,7 +66,7 @@ final class Dialer: ConnectionMaker {
             case .success(let context):
                 self.race(addresses, origin, owner, context, eventLoop)
             case .failure(let error):
-                origin.failedToOpen(for: owner, .tls(TLSWords.text(of: error)))
+                origin.failedToOpen(for: owner, to: addresses, .tls(TLSWords.text(of: error)))
             }
         }
     }

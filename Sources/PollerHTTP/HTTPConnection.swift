@@ -50,6 +50,8 @@ final class HTTPConnection: ChannelInboundHandler {
     private let origin: OriginConnections
     /// The request that the connection is made for, if any; see ``OriginPool``.
     let owner: HTTPExchange?
+    /// The addresses that were tried together; it leads to one of them.
+    private let addresses: [SocketAddress]
     /// The address it leads to, once it is connected.
     private(set) var peer: SocketAddress?
     private let isSecure: Bool
@@ -69,9 +71,10 @@ final class HTTPConnection: ChannelInboundHandler {
     /// Only that one reports events.
     private var isSelected = false
 
-    init(_ origin: OriginConnections, for owner: HTTPExchange?) {
+    init(_ origin: OriginConnections, for owner: HTTPExchange?, to addresses: [SocketAddress]) {
         self.origin = origin
         self.owner = owner
+        self.addresses = addresses
         isSecure = origin.origin.isSecure
         openedAt = origin.now
         idleSince = openedAt
@@ -265,7 +268,7 @@ final class HTTPConnection: ChannelInboundHandler {
         case .refuse(let failure):
             recordAddress(isWorking: false, unless: failure)
             close()
-            origin.failedToOpen(for: owner, failure)
+            origin.failedToOpen(for: owner, to: addresses, failure)
         case .finish(let outcome, let isReusable):
             switch outcome {
             case .answered, .cutShort: recordAddress(isWorking: true)

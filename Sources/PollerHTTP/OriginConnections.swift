@@ -109,12 +109,19 @@ final class OriginConnections {
         if hasIdle { loop.scheduleSweep() }
     }
 
-    /// A connection could not be made or used.
-    func failedToOpen(for owner: HTTPExchange?, _ failure: HTTPFailure) {
+    /// A connection could not be made to any of `addresses`, or could not be used.
+    ///
+    /// It fails no request that may use another address.
+    func failedToOpen(
+        for owner: HTTPExchange?,
+        to addresses: [SocketAddress],
+        _ failure: HTTPFailure
+    ) {
         perform(
             pool.failedToOpen(
                 for: owner.flatMap { isWaiting($0) ? $0 : nil },
-                wasOwned: owner != nil
+                wasOwned: owner != nil,
+                fits: { $0.call.addresses.allSatisfy { address in addresses.contains(address) } }
             ),
             failure
         )

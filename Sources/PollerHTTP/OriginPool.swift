@@ -5,9 +5,9 @@ import NIOCore
 /// The most recently used connection is used first, so that unneeded ones age and are closed. A
 /// request that finds none free waits in the queue, and one connection is made for each waiting
 /// request, up to the limit. The first free connection serves the oldest request that may use it. A
-/// connection that cannot be made fails one waiting request, the oldest: each attempt fails only
-/// one. A retried request gets a new connection made for it, because another old one might be dead
-/// as well.
+/// connection that cannot be made fails the oldest request that no other address could serve: each
+/// attempt fails only one. A retried request gets a new connection made for it, because another old
+/// one might be dead as well.
 struct OriginPool<Connection: AnyObject, Request: AnyObject> {
     /// The action to perform.
     enum Action {
@@ -75,13 +75,19 @@ struct OriginPool<Connection: AnyObject, Request: AnyObject> {
     }
 
     /// A connection could not be made.
-    mutating func failedToOpen(for owner: Request?, wasOwned: Bool) -> Action {
+    ///
+    /// It fails the request that it was made for, or else a waiting one that satisfies `fits`.
+    mutating func failedToOpen(
+        for owner: Request?,
+        wasOwned: Bool,
+        fits: (Request) -> Bool = { _ in true }
+    ) -> Action {
         total -= 1
-        if !wasOwned { opening -= 1 }
-        if let request = owner ?? (wasOwned ? nil : waiting.popFirst()) {
-            return .unreachable(request)
-        }
-        return .none
+        if let owner { return .unreachable(owner) }
+        guard !wasOwned else { return .none }
+        opening -= 1
+        guard let index = waiting.firstIndex(where: fits) else { return .none }
+        return .unreachable(waiting.remove(at: index))
     }
 
     /// A connection has completed its request and is free; its next request must satisfy `fits`.

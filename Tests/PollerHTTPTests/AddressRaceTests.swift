@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import Synchronization
 import Testing
 
 @testable import PollerHTTP
@@ -142,6 +143,36 @@ struct AddressRaceTests {
                 try await group.shutdownGracefully()
             }
         }
+    }
+
+    @Test("a refused connection fails no request that waits for another address")
+    func refusedElsewhere() async throws {
+        let silent = try await SilentListener()
+        let open = try #require(silent.address)
+        let closedPort = try SocketAddress(ipAddress: "127.0.0.1", port: 1)
+        let attempts = Mutex(0)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let client = PooledClient(
+            trustRoots: .default,
+            limits: ConnectionLimits(),
+            group: group,
+            connectAddress: { address in
+                attempts.withLock { $0 += 1 }
+                return address
+            }
+        )
+        let origin = HTTPOrigin(isSecure: false, host: "some.test", port: 80)
+        async let waiting = client.get("/", origin, [open])
+        try await eventually { attempts.withLock(\.self) == 1 }
+        let refused = await client.get("/", origin, [closedPort])
+        guard case .unreachable? = refused?.failure else {
+            Issue.record("\(String(describing: refused))")
+            return
+        }
+        await client.close()
+        #expect(await waiting?.failure == .cancelled)
+        try await silent.close()
+        try await group.shutdownGracefully()
     }
 
     @Test("a request fails once when no address responds")

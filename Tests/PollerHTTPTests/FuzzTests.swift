@@ -160,11 +160,11 @@ private struct FuzzedClient {
         guard !dialer.attempts.value.isEmpty else { return }
         let (origin, owner, address) = dialer.attempts.value.removeFirst()
         guard Int.random(in: 0..<6, using: &random) > 0 else {
-            origin.failedToOpen(for: owner, .unreachable(111))
+            origin.failedToOpen(for: owner, to: [address], .unreachable(111))
             return
         }
         let channel = EmbeddedChannel(loop: loop)
-        let connection = HTTPConnection(origin, for: owner)
+        let connection = HTTPConnection(origin, for: owner, to: [address])
         do {
             try connection.install(in: channel.pipeline.syncOperations)
             channel.remoteAddress = address

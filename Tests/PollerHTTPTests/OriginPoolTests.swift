@@ -68,6 +68,23 @@ struct OriginPoolTests {
         #expect(pool.isEmpty)
     }
 
+    @Test("a connection that cannot be made fails no request that it could not have served")
+    func unreachableFits() {
+        var pool = pool()
+        let (first, second) = (Thing(), Thing())
+        _ = pool.request(first)
+        _ = pool.request(second)
+        let outcome = pool.failedToOpen(for: nil, wasOwned: false, fits: { $0 === second })
+        guard case .unreachable(let failed) = outcome else {
+            return #expect(Bool(false), "no request failed")
+        }
+        #expect(failed === second)
+        #expect(
+            word(pool.failedToOpen(for: nil, wasOwned: false, fits: { $0 === second })) == "none"
+        )
+        #expect(word(pool.openIfNeeded()) == "open" && pool.latestOpening === first)
+    }
+
     @Test("a lost connection is replaced only if a request waits")
     func lost() {
         var pool = pool(connectionsMax: 1)
