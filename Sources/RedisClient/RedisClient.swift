@@ -168,7 +168,7 @@ package final class RedisClient: Service {
     ///
     /// Not a transaction: commands of other clients may run in between, and after a lost connection
     /// only the first ones may have been executed. In a Cluster the order holds for keys of the
-    /// same slot.
+    /// same slot, and after any error other ones may have been executed.
     package func pipeline(_ commands: [RedisCommand]) async throws(RedisError) -> [RedisValue] {
         if commands.isEmpty { return [] }
         return try await backend.pipeline(commands).get()

@@ -103,6 +103,12 @@ extension RedisTopologyTests {
                     return done?.string == "OK"
                 }
                 #expect(client.reachability.isUsable && !client.isConnected)
+                // The first is executed, and the second has no node.
+                let both = ["hello", "foo"].map { RedisCommand("SET", [.string($0), "3"]) }
+                await #expect(throws: RedisError.connectionLost(maybeExecuted: true)) {
+                    try await client.pipeline(both)
+                }
+                #expect(try await client.send(RedisCommand("GET", ["hello"])).string == "3")
                 // One of three masters is no majority, so it serves nothing.
                 cluster.masters[1].kill()
                 try await eventually("it is not usable") { !client.reachability.isUsable }

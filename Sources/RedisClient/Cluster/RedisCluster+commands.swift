@@ -60,7 +60,9 @@ extension RedisCluster {
         // Commands that were not executed are routed separately, in order.
         for index in replies.indices where replies[index] == nil {
             switch await perform(batches[index], nil) {
-            case .failure(let error): return .failure(error)
+            case .failure(let error):
+                let isPartial = replies.contains { $0 != nil }
+                return .failure(isPartial ? error.ofPart : error)
             // Safe: every command of a batch has a reply.
             case .success(let batchReplies): replies[index] = batchReplies[0]
             }
@@ -82,13 +84,17 @@ extension RedisCluster {
                 group.addTask { await (endpoint, node.perform([command], nil)) }
             }
             var replies: [RedisNodeReply] = []
+            var failures: [RedisError] = []
             for await (endpoint, outcome) in group {
                 switch outcome {
-                case .failure(let error): return .failure(error)
+                case .failure(let error): failures.append(error)
                 case .success(let nodeReplies):
                     // Safe: every command of a batch has a reply.
                     replies.append(RedisNodeReply(node: endpoint, reply: nodeReplies[0]))
                 }
+            }
+            if let error = Self.error(of: failures, isPartial: !replies.isEmpty) {
+                return .failure(error)
             }
             return replies.isEmpty ? .failure(.closed) : .success(replies)
         }
@@ -116,10 +122,11 @@ extension RedisCluster {
                 }
             }
             var answered: [(Int, RedisValue)] = []
+            var failures: [RedisError] = []
             for await (part, outcome) in group {
                 switch outcome {
                 case .failure(.closed): continue
-                case .failure(let error): return .failure(error)
+                case .failure(let error): failures.append(error)
                 case .success(let replies):
                     for (index, reply) in zip(part.indices, replies) {
                         let outcome = RedisRequest.Outcome.success([reply])
@@ -129,8 +136,20 @@ extension RedisCluster {
                     }
                 }
             }
+            if let error = Self.error(of: failures, isPartial: !answered.isEmpty) {
+                return .failure(error)
+            }
             return .success(answered)
         }
+    }
+
+    /// Returns the error of calls to several nodes, of which some failed; `nil` if none did.
+    ///
+    /// `isPartial`: others were executed.
+    private static func error(of failures: [RedisError], isPartial: Bool) -> RedisError? {
+        guard let first = failures.first else { return nil }
+        let isSame = failures.allSatisfy { $0 == first }
+        return isSame && !isPartial ? first : first.ofPart
     }
 
     /// Returns where to send commands that `endpoint` did not execute; `nil` if this is their
@@ -172,6 +191,17 @@ extension RedisCluster {
 
     private static func unserved(_ slot: Int) -> RedisReplyError {
         RedisReplyError(code: "CLUSTERDOWN", message: "no node serves hash slot \(slot)")
+    }
+}
+
+extension RedisError {
+    /// The error of several calls of which one failed with this error, and others may have been
+    /// executed.
+    fileprivate var ofPart: RedisError {
+        switch self {
+        case .notConnected, .tooManyCommandsInFlight, .closed: .connectionLost(maybeExecuted: true)
+        case .connectionLost, .timedOut, .cancelled, .replyTooLarge, .protocolError, .reply: self
+        }
     }
 }
 
