@@ -58,6 +58,36 @@ extension RedisTopologyTests {
             }
         }
 
+        @Test("a moved slot is found although its node has no host name, if any node knows it")
+        func unnamed() async throws {
+            let cluster = try await RedisClusterProcess.start()
+            var configuration = LiveRedis.patient
+            configuration.clusterRefreshInterval = .seconds(3_600)
+            configuration.refusalRetryTimeout = .milliseconds(50)
+            try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
+                let get = RedisCommand("GET", ["foo"])
+                _ = try await client.send(RedisCommand("SET", ["foo", "1"]))
+                let (source, target) = (cluster.masters[2], cluster.masters[0])
+                // No node has a host name, so it redirects to `?`.
+                func useNames(_ node: RedisServerProcess) throws {
+                    try node.must("CONFIG", "SET", "cluster-preferred-endpoint-type", "hostname")
+                }
+                try useNames(source)
+                try await cluster.beginMove(12_182, from: source, to: target)
+                try await cluster.finishMove(12_182, from: source, to: target)
+                #expect(try await client.send(get).string == "1")
+                for master in cluster.masters { try useNames(master) }
+                try await cluster.beginMove(12_182, from: target, to: source)
+                try await cluster.finishMove(12_182, from: target, to: source)
+                let error = await #expect(throws: RedisError.self) { try await client.send(get) }
+                guard case .reply(let reply) = error else {
+                    Issue.record("\(error as Any)")
+                    return
+                }
+                #expect(reply.kind == .clusterDown)
+            }
+        }
+
         @Test("while a slot moves, keys are found on both nodes; a command with keys on both waits")
         func importing() async throws {
             let cluster = try await RedisClusterProcess.start()

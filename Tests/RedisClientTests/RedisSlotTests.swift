@@ -116,7 +116,7 @@ import Testing
         #expect(replaced.changes(since: before).map(\.isFailover) == [true], "it may be a failover")
     }
 
-    @Test("redirections are parsed; an empty host is that of the replying node")
+    @Test("redirections are parsed; an empty host is that of the replying node, and `?` unknown")
     func redirections() {
         func read(_ line: String) -> RedisRedirect? {
             RedisRedirect(RedisReplyError(line: line), from: node)
@@ -127,6 +127,8 @@ import Testing
         )
         #expect(read("ASK 0 :6381") == .ask(at(6381)))
         #expect(read("ASK 0 ::1:6381") == .ask(.tcp(host: "::1", port: 6381)))
+        #expect(read("MOVED 3999 :6381") == .moved(slot: 3_999, to: at(6381)))
+        #expect(read("MOVED 3999 ?:6381") == .unknown && read("ASK 0 ?:6381") == .unknown)
         for line in ["ERR x", "MOVED", "MOVED 16384 h:1", "MOVED 1 h", "MOVED 1 h:0", "ASK x h:1"] {
             #expect(read(line) == nil)
         }

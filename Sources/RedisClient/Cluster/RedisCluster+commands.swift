@@ -34,9 +34,12 @@ extension RedisCluster {
             let commands = isImporting ? batch.asking : batch.commands
             var outcome = await node.perform(commands, durability)
             if isImporting { outcome = outcome.map { batch.withoutAsking($0) } }
-            guard let next = self.next(after: outcome, of: batch, at: endpoint),
-                redirections < Self.redirectionsMax
-            else { return outcome }
+            guard let next = self.next(after: outcome, of: batch, at: endpoint) else {
+                return outcome
+            }
+            guard redirections < Self.redirectionsMax else {
+                return outcome.map { _ in batch.refused(Self.unresolved) }
+            }
             redirections += 1
             if redirections > Self.immediateRedirectionsMax {
                 let pause = Duration.milliseconds(
@@ -177,6 +180,10 @@ extension RedisCluster {
                 refresh.request()
                 return .node(node)
             case .ask(let node): return .importing(node)
+            case .unknown:
+                // Another node may know it.
+                refresh.request()
+                return .owner
             }
         }
     }
@@ -191,6 +198,10 @@ extension RedisCluster {
 
     private static func unserved(_ slot: Int) -> RedisReplyError {
         RedisReplyError(code: "CLUSTERDOWN", message: "no node serves hash slot \(slot)")
+    }
+
+    private static var unresolved: RedisReplyError {
+        RedisReplyError(code: "CLUSTERDOWN", message: "the nodes redirect a hash slot in circles")
     }
 }
 
@@ -211,10 +222,14 @@ enum RedisRedirect: Hashable {
     case moved(slot: Int, to: RedisEndpoint)
     /// For this command only, while the slot moves: `ASK slot host:port`.
     case ask(RedisEndpoint)
+    /// To a node that the replying one cannot name: `MOVED slot ?:port`.
+    ///
+    /// Nodes are named by host names (`cluster-preferred-endpoint-type`), and this one has none.
+    case unknown
 
     /// Parses an error reply of `node`; `nil` if it is another error.
     ///
-    /// An empty host is that of the replying node (Redis 7).
+    /// An empty host is that of the replying node (`unknown-endpoint`).
     init?(_ error: RedisReplyError, from node: RedisEndpoint) {
         guard error.code == "MOVED" || error.code == "ASK" else { return nil }
         let words = error.message.split(separator: " ")
@@ -225,6 +240,10 @@ enum RedisRedirect: Hashable {
             (1...65_535).contains(port)
         else { return nil }
         let host = words[1][..<colon]
+        if host == "?" {
+            self = .unknown
+            return
+        }
         guard let host = host.isEmpty ? node.host : String(host) else { return nil }
         let endpoint = RedisEndpoint(host: host, port: port, isEncrypted: node.isEncrypted)
         self = error.code == "ASK" ? .ask(endpoint) : .moved(slot: slot, to: endpoint)
