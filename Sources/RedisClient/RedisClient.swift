@@ -75,8 +75,8 @@ package final class RedisClient: Service {
     /// Keeps the client connected until the task is cancelled or shut down gracefully.
     ///
     /// Call once. It never returns because of a lost connection, and throws only if a TLS file
-    /// cannot be used. A graceful shutdown waits for the replies to written commands; a
-    /// cancellation fails these commands with `connectionLost`.
+    /// cannot be used. A graceful shutdown waits for the replies to written commands, at most
+    /// ``RedisConfiguration/drainTimeout``; a cancellation fails them with `connectionLost`.
     package func run() async throws {
         let connector = try RedisConnector(
             url: url,

@@ -102,7 +102,13 @@ import Testing
     func shutdown() async throws {
         let server = try RedisServerProcess()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let client = RedisClient(url: try RedisURL(server.url), logger: logger)
+        var configuration = RedisConfiguration()
+        configuration.drainTimeout = .seconds(30)
+        let client = RedisClient(
+            url: try RedisURL(server.url),
+            configuration: configuration,
+            logger: logger
+        )
         let services = ServiceGroup(services: [client], logger: logger)
         let running = Task { try await services.run() }
         try await client.waitUntilConnected(timeout: .seconds(10))
@@ -121,6 +127,31 @@ import Testing
         }
         for await _ in subscription {}
         #expect(!client.isConnected)
+    }
+
+    @Test("a graceful shutdown does not wait long for a server that does not answer")
+    func shutdownOfHeldWrite() async throws {
+        let server = try RedisServerProcess()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let client = RedisClient(
+            url: try RedisURL(server.url),
+            configuration: LiveRedis.patient,
+            logger: logger
+        )
+        let services = ServiceGroup(services: [client], logger: logger)
+        let running = Task { try await services.run() }
+        try await client.waitUntilConnected(timeout: .seconds(10))
+        try await LiveRedis.withClient("unix://" + server.socketPath) { admin in
+            let written = try await LiveRedis.heldWrite(by: client, admin: admin)
+            let start = ContinuousClock.now
+            await services.triggerGracefulShutdown()
+            try await running.value
+            // The command times out after 30 s, and its connection after a minute.
+            #expect(ContinuousClock.now - start < .seconds(20))
+            await #expect(throws: RedisError.connectionLost(maybeExecuted: true)) {
+                try await written.value
+            }
+        }
     }
 
     @Test("a cancelled task of a client that never connected ends at once")

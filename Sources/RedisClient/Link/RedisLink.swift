@@ -67,11 +67,6 @@ final class RedisLink: @unchecked Sendable {
     /// The role of the link that carries all commands but durable ones.
     static let commandRole = "commands"
 
-    /// How long to wait for the replies to written commands before the connection is replaced.
-    ///
-    /// A working server replies at once; otherwise it hangs.
-    private static let drainTimeout = TimeAmount.seconds(1)
-
     init(
         handshake: RedisHandshake,
         configuration: RedisConfiguration,
@@ -123,7 +118,9 @@ final class RedisLink: @unchecked Sendable {
         let (context, socket) = (state.context, state.socket)
         switch state.stop(graceful: graceful) {
         case .finish: finish(context, socket)
-        case .drain: return true
+        case .drain:
+            limitDraining()
+            return true
         case .close: close(.shutDown)
         case .nothing: break
         }
@@ -140,7 +137,15 @@ final class RedisLink: @unchecked Sendable {
     func drain(_ failure: RedisLinkFailure) {
         guard state.isReady else { return }
         state.drain(failure)
-        timer = eventLoop.scheduleTask(in: Self.drainTimeout) { self.lost(failure) }
+        limitDraining()
+    }
+
+    /// Closes the connection after a while, whether or not every written command has its reply.
+    private func limitDraining() {
+        timer?.cancel()
+        timer = eventLoop.scheduleTask(in: TimeAmount(configuration.drainTimeout)) {
+            self.closeDrained()
+        }
     }
 
     /// Closes the connection if it is draining, when every written command has its reply.

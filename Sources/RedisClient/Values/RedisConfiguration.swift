@@ -10,6 +10,11 @@ package struct RedisConfiguration: Sendable, Hashable {
     /// connection is replaced. It is below half a lease, so a worker detects trouble before it
     /// loses its leases.
     package var commandTimeout: Duration = .seconds(5)
+    /// How long to wait for the replies to written commands before a connection is closed, because
+    /// the client ends or another server has become the master.
+    ///
+    /// A working server replies at once; otherwise it hangs.
+    package var drainTimeout: Duration = .seconds(1)
     /// How many commands may be unanswered, including waiting ones.
     ///
     /// At 100,000 commands a second this is more than half a second of work; more would only
