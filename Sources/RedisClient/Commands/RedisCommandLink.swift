@@ -309,10 +309,17 @@ final class RedisCommandLink: RedisLinkDelegate, @unchecked Sendable {
     func linkLost(_ failure: RedisLinkFailure) {
         _ = setAvailability(.awaited(by: [:]))
         fail(pipeline.connectionLost(first: failure.commandError))
-        report(.down)
+        reportDown()
     }
 
     func linkUnreachable() {
+        reportDown()
+    }
+
+    /// Reports the loss, unless the link was stopped: its owner may have another one to the same
+    /// server since.
+    private func reportDown() {
+        if case .shutDown = availability { return }
         report(.down)
     }
 
