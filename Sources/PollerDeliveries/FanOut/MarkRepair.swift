@@ -21,6 +21,10 @@ import Synchronization
 /// *Rejected*: detecting failovers by the connection, because a notifier that starts after one does not notice it; a
 /// fixed span back, because a replica may lag by any time, and an entry may be old when it is marked.
 ///
+/// *An empty server* has lost the watermark with the marks. A process that has read the watermark before notices that,
+/// and everything in the outboxes is marked again. A new store has none either, so a process that has not read one
+/// cannot tell.
+///
 /// *An unavailable shard* delays only what needs it. Its partitions are checked when they answer. While an outbox is
 /// unreadable no watermark is stored, because it may contain unmarked entries. The entries of the others are marked
 /// again meanwhile, once, and the round ends when the missing outbox was read.
@@ -54,10 +58,12 @@ where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.
         var first: C.Instant?
     }
 
-    /// The state under the lock: the partitions of this process, and their repairs.
+    /// The state under the lock: the partitions of this process, their repairs, and those with a watermark.
     private struct State: Sendable {
         var partitions: Set<Int> = []
         var repairs: [Int: Repair] = [:]
+        /// The partitions whose watermark was read.
+        var noted: Set<Int> = []
     }
 
     private let outbox: Events
@@ -105,10 +111,11 @@ where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.
         let deliveries = deliveries
         let outbox = outbox
         let ownPartitions = Array(state.withLock(\.partitions))
-        let watermarks = await answers(ownPartitions, &failure) {
+        let stored = await answers(ownPartitions, &failure) {
             partition async throws(StoreError) in
             try await deliveries.watermark(partition: partition)
         }
+        let watermarks = withLosses(stored)
         // After the watermarks: everything acknowledged by now was marked in these histories, or in earlier ones, whose
         // loss is handled first.
         let outboxes = Set(watermarks.isEmpty ? 0..<0 : 0..<outbox.partitions)
@@ -151,6 +158,25 @@ where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.
             }
         }
         return answers
+    }
+
+    /// Returns the watermarks, with the loss of all marks where one has disappeared.
+    private func withLosses(_ stored: [Int: MarkWatermark]) -> [Int: MarkWatermark] {
+        state.withLock { state in
+            var watermarks = stored
+            for (partition, watermark) in stored {
+                if watermark.noted != nil {
+                    state.noted.insert(partition)
+                } else if state.noted.contains(partition) {
+                    watermarks[partition] = MarkWatermark(
+                        history: watermark.history,
+                        noted: "",
+                        whole: watermark.whole
+                    )
+                }
+            }
+            return watermarks
+        }
     }
 
     /// Stores the watermark of partitions: all events recorded before an instant are marked.

@@ -68,6 +68,20 @@ struct MarkRepairTests {
         _ = try await rig.store.cancel(key)
     }
 
+    /// Closes a watch whose event is acknowledged, although its marks are lost.
+    private func settleUnmarked(_ source: String) async throws {
+        try await settle(source)
+        for partition in 0..<rig.store.partitions {
+            let entries = try await rig.store.unacknowledged(
+                partition: partition,
+                consumer: Sample.owner,
+                idle: .seconds(5),
+                limit: 10
+            )
+            try await rig.store.acknowledge(partition: partition, entries.map(\.id))
+        }
+    }
+
     private func watermarks() async throws -> [MarkWatermark] {
         var watermarks: [MarkWatermark] = []
         for partition in 0..<deliveries.partitions {
@@ -94,24 +108,26 @@ struct MarkRepairTests {
         #expect(try await deliveries.stats().pending == 4)
     }
 
+    @Test("all events are marked again if a server has lost its data with the watermark")
+    func emptied() async throws {
+        // A replica that has not got any data yet.
+        deliveries.checkpoint()
+        func lose() async throws {
+            try await settleUnmarked("src_late")
+            deliveries.rewind()
+        }
+        try await looked(for: .seconds(10), then: lose, for: .seconds(40))
+        #expect(try await deliveries.stats().pending == 1)
+        #expect(try await watermarks().allSatisfy { $0.noted == $0.history })
+    }
+
     @Test("marks are repaired again after a while, and then the partition is recorded as complete")
     func settles() async throws {
         try await looked()
         deliveries.checkpoint()
         deliveries.rewind()
-        let late = {
-            // An isolated former master still accepts a mark, so the entry is acknowledged.
-            try await settle("src_late")
-            for partition in 0..<rig.store.partitions {
-                let entries = try await rig.store.unacknowledged(
-                    partition: partition,
-                    consumer: Sample.owner,
-                    idle: .seconds(5),
-                    limit: 10
-                )
-                try await rig.store.acknowledge(partition: partition, entries.map(\.id))
-            }
-        }
+        // An isolated former master still accepts a mark, so the entry is acknowledged.
+        let late = { try await settleUnmarked("src_late") }
         try await looked(for: .seconds(10), then: late, for: .seconds(15))
         #expect(try await deliveries.stats().pending == 0)
         #expect(try await watermarks().allSatisfy { $0.noted != $0.history })
