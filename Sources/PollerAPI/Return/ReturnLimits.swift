@@ -11,6 +11,8 @@ final class ReturnLimits: Sendable {
     ///
     /// A reload within it is not a hint.
     static let hintPause = Duration.seconds(10)
+    /// The wait of a page for the poll that follows its customer's return.
+    static let pollWait = Duration.seconds(2)
 
     private let waiters = Mutex<[ItemID: Int]>([:])
 

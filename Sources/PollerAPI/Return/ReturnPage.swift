@@ -107,7 +107,7 @@ struct ReturnPage {
                 "watch": update.state.isFinal ? "" : HTMLText.escaped(path.state),
                 "page": HTMLText.escaped(path.page),
                 "view": update.view,
-                "late": update.continuesAtBank ? "load" : "words",
+                "late": update.isLoadedAgain ? "load" : "words",
                 "test": isLive == false ? "<div id=\"test\">\(escaped(words, "test"))</div>" : "",
                 "code": code?.svg(label: words("label.code")) ?? "",
                 "notice": rows.notice(notice, words),

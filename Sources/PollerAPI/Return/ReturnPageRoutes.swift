@@ -246,12 +246,15 @@ struct ReturnPageRoutes {
             )
         }
         defer { limits.leave(key.id) }
+        // A poll that finds no change records no event, so the page soon asks again.
+        let isOutdated = known?.isOlderThanReturn ?? false
         let found = try await polls.first(
-            within: input.wait,
+            within: isOutdated ? min(input.wait, ReturnLimits.pollWait) : input.wait,
             matching: Interest(in: .watch(key), afterSeq: afterSeq)
         ) { () async throws -> WatchSnapshot? in
             guard let snapshot = try await watches.snapshot(of: key) else { throw Self.notFound }
-            return snapshot.watch.seq > afterSeq ? snapshot : nil
+            let isNew = snapshot.watch.seq > afterSeq && !snapshot.isOlderThanReturn
+            return isNew ? snapshot : nil
         }
         guard let found else { return Response(status: .notModified) }
         let update = update(of: found, isFirst: true, in: localizedWords(to: request, about: found))

@@ -81,8 +81,10 @@ struct ReturnUpdate: Hashable {
     ///
     /// The page reloads when it changes.
     let view: String
-    /// Whether the customer should continue at the bank if nothing changes within some seconds.
-    let continuesAtBank: Bool
+    /// Whether the page is loaded again if nothing changes within some seconds.
+    ///
+    /// Then the customer is led on to the bank, or sees that the payment is still in its earlier state.
+    let isLoadedAgain: Bool
     /// The form on the page.
     let form: PayerForm?
     /// The shop's return link of this payment, if it differs from the usual one.
@@ -90,13 +92,14 @@ struct ReturnUpdate: Hashable {
 
     /// Creates the content for a payment.
     ///
-    /// `isFirst`: the customer has just returned, so the bank may still be processing. `form`: the form of this page,
-    /// shown as long as it is requested.
+    /// `isFirst`: the customer has just returned, so the bank may still be processing. `isOutdated`: the customer may
+    /// have tried again since the last poll. `form`: the form of this page, shown as long as it is requested.
     init(
         _ payment: Payment,
         _ step: NextStep,
         of purchase: Purchase,
         isFirst: Bool,
+        isOutdated: Bool = false,
         form: PayerForm? = nil,
         in words: PayerWords
     ) {
@@ -118,7 +121,7 @@ struct ReturnUpdate: Hashable {
         // No text contains a line break, so the joined text is unambiguous.
         let digest = SHA256.hash(data: Array(shown.joined(separator: "\n").utf8))
         view = Base64URL.encode(Array(digest.prefix(6)))
-        continuesAtBank = state == .confirming && then == .action
+        isLoadedAgain = state == .confirming && (then == .action || isOutdated)
     }
 
     /// Creates the content for a watch.
@@ -135,6 +138,10 @@ struct ReturnUpdate: Hashable {
     ) {
         let object = UpstreamObject(snapshot.lastEvent)
         var (payment, step) = Self.payment(of: snapshot, object)
+        let isOutdated =
+            snapshot.isOlderThanReturn && (payment.state == .failed || payment.state == .expired)
+        // A failure of the earlier attempt says nothing about this one, which may have been paid.
+        if isOutdated { (payment, step) = (payment.restated(.awaitingCustomer), .none) }
         if let notice { (payment, step) = notice.applied(to: payment, step) }
         if case .followLink = step {
             // Without a known link, the customer can only wait.
@@ -149,7 +156,15 @@ struct ReturnUpdate: Hashable {
             branding: shop,
             kind: snapshot.watch.key.kind
         )
-        self.init(payment, step, of: purchase, isFirst: isFirst, form: form, in: words)
+        self.init(
+            payment,
+            step,
+            of: purchase,
+            isFirst: isFirst,
+            isOutdated: isOutdated,
+            form: form,
+            in: words
+        )
     }
 
     /// Returns the payment and the step of a watch, derived from its last status if no payment was recorded.
@@ -161,7 +176,7 @@ struct ReturnUpdate: Hashable {
             // The watch is no longer polled, and the last observed state may have changed.
             let isOver = snapshot.closed.map { $0 != .settled && $0 != .reached } ?? false
             guard isOver, payment.state.isOpen else { return (payment, event.nextStep) }
-            return (payment.unknown, .none)
+            return (payment.restated(.unknown), .none)
         }
         let (state, reason) = inherited(snapshot, object)
         let payment = Payment(
@@ -224,11 +239,23 @@ extension PaymentState {
     }
 }
 
+extension WatchSnapshot {
+    /// Whether an unpaid intent was last polled before a hint such as the customer's return.
+    ///
+    /// The customer may have tried again since, and the next poll is due.
+    var isOlderThanReturn: Bool {
+        guard closed == nil, watch.state.status?.awaitsPayer == true,
+            let polledAt = watch.state.lastPolledAt, let hintedAt = watch.hintedAt
+        else { return false }
+        return polledAt < hintedAt
+    }
+}
+
 extension Payment {
-    /// The payment with the same amounts and an unknown state.
-    fileprivate var unknown: Payment {
+    /// Returns a payment with the same amounts and another state.
+    fileprivate func restated(_ state: PaymentState) -> Payment {
         Payment(
-            state: .unknown,
+            state: state,
             amount: amount,
             amountReceived: amountReceived,
             amountReturned: amountReturned,

@@ -66,7 +66,7 @@ struct ReturnLinkTests {
             in: .in(.en)
         )
         #expect(
-            update.state == .confirming && update.continuesAtBank
+            update.state == .confirming && update.isLoadedAgain
                 && update.payerMessage.links.isEmpty
         )
     }
@@ -80,7 +80,7 @@ struct ReturnLinkTests {
         ] {
             #expect(ReturnLink(unknown, path: "/r") == nil)
             let update = ReturnUpdate(unknown, isFirst: false, onward: "/r/x", in: .in(.en))
-            #expect(update.payerMessage.links.isEmpty && !update.continuesAtBank)
+            #expect(update.payerMessage.links.isEmpty && !update.isLoadedAgain)
             #expect(update.state == (unknown.closed == nil ? .waiting : .unknown))
         }
         let open = try snapshot(.paymentIntent, url: "https://bank.example/go")

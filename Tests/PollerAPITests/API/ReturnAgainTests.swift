@@ -1,0 +1,73 @@
+import PollerIdentity
+import PollerPayments
+import PollerTesting
+import PollerWatches
+import PollerWords
+import Testing
+
+@testable import PollerAPI
+
+@Suite("The return page after another attempt to pay")
+struct ReturnAgainTests {
+    /// Returns a payment whose last poll saw that it had failed, and whose customer returned `seconds` after that poll.
+    private func snapshot(
+        _ state: PaymentState = .failed,
+        _ kind: SourceKind = .paymentIntent,
+        status: String = "requires_payment_method",
+        returned seconds: Int,
+        closed: ClosedReason? = nil
+    ) -> WatchSnapshot {
+        let polledAt = Samples.start + .seconds(60)
+        let watch = Watch(
+            key: WatchKey("pi_1", kind: kind),
+            policy: .auto,
+            createdAt: Samples.start,
+            deadline: Samples.start + .seconds(3600),
+            run: 1,
+            seq: 2,
+            hintedAt: polledAt + .seconds(seconds),
+            state: WatchState(status: SourceStatus(unchecked: status), lastPolledAt: polledAt)
+        )
+        let event = Event(
+            watch,
+            status: watch.state.status,
+            payment: Payment(state: state, amount: 1099, currency: "eur"),
+            nextStep: .chooseMethod,
+            polledAt: polledAt
+        )
+        return WatchSnapshot(watch, closed: closed, lastEvent: event)
+    }
+
+    @Test(
+        "an earlier failure is not shown before a poll that follows the customer's return",
+        arguments: [PaymentState.failed, .expired]
+    )
+    func outdated(state: PaymentState) {
+        let snapshot = snapshot(state, returned: 5)
+        let first = ReturnUpdate(snapshot, isFirst: true, in: .in(.en))
+        #expect(first.state == .confirming && !first.state.isFinal && first.isLoadedAgain)
+        #expect(first.payment.state == .awaitingCustomer)
+        #expect(!first.payerMessage.text.contains("not been charged"))
+        // The page stays open without a poll as well.
+        let later = ReturnUpdate(snapshot, isFirst: false, in: .in(.en))
+        #expect(later.state == .waiting && !later.isLoadedAgain)
+    }
+
+    @Test("a failure is shown that was polled after the return, or that permits no other attempt")
+    func current() {
+        let shown: [(WatchSnapshot, ReturnState)] = [
+            (snapshot(returned: 0), .failed), (snapshot(returned: -5), .failed),
+            (snapshot(.expired, returned: -5), .expired),
+            (snapshot(returned: 5, closed: .expired), .failed),
+            (snapshot(.failed, .source, status: "failed", returned: 5), .failed),
+            (snapshot(.expired, status: "canceled", returned: 5), .expired),
+            (snapshot(.paid, status: "succeeded", returned: 5), .confirmed),
+        ]
+        for (snapshot, state) in shown {
+            for isFirst in [true, false] {
+                let update = ReturnUpdate(snapshot, isFirst: isFirst, in: .in(.en))
+                #expect(update.state == state && !update.isLoadedAgain)
+            }
+        }
+    }
+}
