@@ -195,6 +195,8 @@ package struct ChargeFacts: Hashable, Sendable {
     package var isGivenBack = false
     /// A refund that is pending, waits for the customer, or has failed.
     package var refund: RefundProgress?
+    /// The newest refund that has failed or was cancelled, even if a newer refund has succeeded.
+    package var failedRefund: RefundProgress?
     /// Whether the answer contains only a part of the refunds.
     package var lacksRefunds = false
     /// Whether it was authorised and will not be captured any more.
@@ -260,6 +262,7 @@ package struct ChargeFacts: Hashable, Sendable {
     /// | failed | pending | failed |
     /// | dispute won, lost or an inquiry | only `disputed` | the known dispute |
     /// | all refunded, never disputed | only `disputed` | an open dispute: it began after the refund |
+    /// | more refunded | less refunded, and a failed refund | the failed refund, although another one may be newer |
     ///
     /// Refunds are always the current ones: a refund can fail, and then the shop has the money again
     /// (<https://docs.stripe.com/refunds#failed-refunds>).
@@ -277,6 +280,13 @@ package struct ChargeFacts: Hashable, Sendable {
         facts.presentment = presentment ?? earlier.presentment
         facts.isDuplicate = isDuplicate || earlier.isDuplicate
         guard !isStale else { return facts }
+        if let failedRefund {
+            if refunded < earlier.refunded {
+                facts.refund = RefundProgress(failedRefund.status, earlier.refunded - refunded)
+            } else if refund == nil, refunded == earlier.refunded, earlier.refund?.isOpen == false {
+                facts.refund = earlier.refund
+            }
+        }
         if earlier.hasMoney {
             facts.captured = max(captured, earlier.captured)
             facts.hasUnknownSum =

@@ -40,6 +40,9 @@ package struct RefundProgress: Hashable, Sendable {
         self.amount = amount
     }
 
+    /// Whether it may still succeed.
+    package var isOpen: Bool { status == .pending || status == .requiresAction }
+
     /// The stored form: a letter and the sum in base 36.
     var packed: String {
         "\(status.letter)\(String(amount.minorUnits, radix: 36))"

@@ -82,11 +82,7 @@ extension ChargeFacts {
     /// Whether the refunds that have succeeded or are open return the whole sum.
     fileprivate var isCoveredByRefunds: Bool {
         guard captured > 0, !isRefundDoubtful else { return false }
-        let open: Amount
-        switch refund?.status {
-        case .pending, .requiresAction: open = refund?.amount ?? .zero
-        case .failed, .canceled, nil: open = .zero
-        }
+        let open = refund.flatMap { $0.isOpen ? $0.amount : nil } ?? .zero
         return refunded + open >= captured
     }
 }

@@ -72,6 +72,30 @@ struct RefundEventTests {
         #expect(scenario.watch.remembered?.refund == RefundProgress(.pending, 1099))
     }
 
+    @Test("an older refund that fails is reported, although a newer one has succeeded")
+    func older() {
+        var scenario = scenario()
+        scenario.reader.known["two"] = charge { $0.refunded = 800 }
+        let rows: [(String, Amount)] = [("one", 300), ("one again", 300), ("three", 800)]
+        for (name, refunded) in rows {
+            scenario.reader.known[name] = charge {
+                $0.refunded = refunded
+                $0.failedRefund = RefundProgress(.failed, 500)
+            }
+        }
+        _ = scenario.look("succeeded", "two")
+        #expect(
+            scenario.look("succeeded", "one") == ["payment.partially_refunded", "refund.failed"]
+        )
+        let failed = RefundProgress(.failed, 500)
+        #expect(scenario.recorded.last?.payment?.refund == failed)
+        #expect(scenario.look("succeeded", "one again").isEmpty)
+        #expect(scenario.watch.remembered?.refund == failed)
+        // Another refund replaces it.
+        #expect(scenario.look("succeeded", "three") == ["payment.partially_refunded"])
+        #expect(scenario.recorded.last?.payment?.refund == nil)
+    }
+
     @Test("a refund survives encoding, and a status of another release is ignored")
     func wire() {
         for status in RefundProgress.Status.allCases {

@@ -112,6 +112,20 @@ struct RefundFactsTests {
         }
     }
 
+    @Test("an older refund that failed after a newer one had succeeded is read from the list")
+    func older() throws {
+        let (two, one) = (
+            try charge(800, list(["succeeded 300", "succeeded 500"])),
+            try charge(300, list(["succeeded 300", "failed 500"]))
+        )
+        let before = try #require(ChargeFacts(charge: two))
+        let after = try #require(ChargeFacts(charge: one))
+        #expect(after.refund == nil && after.refunded == 300)
+        #expect(after.following(before).refund == RefundProgress(.failed, 500))
+        // If the failure was not observed, the newer refund counts as its replacement.
+        #expect(after.following(after).refund == nil)
+    }
+
     @Test(
         "a captured charge is paid even if none of its amounts is readable",
         arguments: [

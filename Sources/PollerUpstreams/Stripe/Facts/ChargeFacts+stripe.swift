@@ -30,6 +30,7 @@ extension ChargeFacts {
         created = fields.time("created")
         let refunds = ChargeRefunds(of: fields, list: list.map { StripeFields($0) })
         refund = refunds.progress
+        failedRefund = refunds.lastFailed
         let isRefunded = fields.flag("refunded") ?? false
         let total = fields.sum("amount_refunded") ?? .zero
         lacksRefunds = (total > 0 || isRefunded) && !refunds.isComplete

@@ -9,7 +9,10 @@ import PollerPayments
 /// |---|---|
 /// | `succeeded`; none, in objects of old API versions | returned money |
 /// | `pending`, `requires_action` | an open refund |
-/// | `failed`, `canceled` | nothing; reported if it is the newest refund and none is open |
+/// | `failed`, `canceled` | nothing; reported if it is the newest refund and none is open, or if it had succeeded |
+///
+/// An older refund may fail weeks after it had succeeded. A refund does not show when it failed, but the returned
+/// amount has become less (``ChargeFacts/following(_:)``).
 ///
 /// If the list is missing or truncated, `amount_refunded` minus the known open refunds counts.
 /// *Source*: <https://docs.stripe.com/refunds>, <https://docs.stripe.com/api/refunds/object>. `status` has had
@@ -17,6 +20,8 @@ import PollerPayments
 struct ChargeRefunds {
     /// The state of the open refunds or of the last failed one; `nil` if every refund succeeded.
     let progress: RefundProgress?
+    /// The newest refund that failed or was cancelled, although another one may be newer.
+    let lastFailed: RefundProgress?
     /// Whether the list has every refund with a readable amount.
     let isComplete: Bool
     private let succeeded: Amount
@@ -38,20 +43,22 @@ struct ChargeRefunds {
         let (pending, waiting) = (sum("pending"), sum("requires_action"))
         open = pending + waiting
         func created(_ refund: StripeFields) -> Int { refund.number("created") ?? 0 }
-        // Lists are newest first. Of two refunds in the same second the first one is newer.
-        let newest = refunds.enumerated().max { left, right in
-            (created(left.element), -left.offset) < (created(right.element), -right.offset)
-        }?.element
+        func last(of refunds: [StripeFields]) -> RefundProgress? {
+            // Lists are newest first. Of two refunds in the same second the first one is newer.
+            let newest = refunds.enumerated().max { left, right in
+                (created(left.element), -left.offset) < (created(right.element), -right.offset)
+            }?.element
+            let status = newest?.word("status").flatMap(RefundProgress.Status.init(rawValue:))
+            return status.map { RefundProgress($0, newest?.sum("amount") ?? .zero) }
+        }
         if waiting > 0 {
             progress = RefundProgress(.requiresAction, waiting)
         } else if pending > 0 {
             progress = RefundProgress(.pending, pending)
         } else {
-            progress = newest.flatMap { refund in
-                let status = refund.word("status").flatMap(RefundProgress.Status.init(rawValue:))
-                return status.map { RefundProgress($0, refund.sum("amount") ?? .zero) }
-            }
+            progress = last(of: refunds)
         }
+        lastFailed = last(of: refunds.filter { ["failed", "canceled"].contains($0.word("status")) })
         let sent = refunds.filter { ["succeeded", nil].contains($0.word("status")) }
         presented = sent.reduce(Amount.zero as Amount?) { sum, refund in
             guard let sum,
