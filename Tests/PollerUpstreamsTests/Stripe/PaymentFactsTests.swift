@@ -232,6 +232,52 @@ struct PaymentFactsTests {
         }
     }
 
+    @Test(
+        "the reason and the method are those of the last attempt, even if it made no charge",
+        arguments: [
+            (
+                #"{"code":"card_declined","charge":"ch_1","payment_method":{"id":"pm_1","type":"card"}}"#,
+                "failed insufficient_funds card"
+            ),
+            (
+                #"{"code":"payment_intent_authentication_failure","payment_method":{"id":"pm_1","type":"card"}}"#,
+                "failed authentication_failed card"
+            ),
+            (
+                #"{"code":"payment_intent_payment_attempt_expired","payment_method":{"id":"pm_2","type":"oxxo"}}"#,
+                "expired unused oxxo"
+            ),
+            (
+                #"{"code":"payment_intent_payment_attempt_failed","payment_method":{"id":"pm_2","type":"ideal"}}"#,
+                "failed declined ideal"
+            ),
+            // The error of a debit may not name its charge, which has the reason.
+            (
+                #"{"code":"payment_intent_payment_attempt_failed","payment_method":{"id":"pm_1","type":"card"}}"#,
+                "failed insufficient_funds card"
+            ),
+            ("null", "failed insufficient_funds card"),
+        ]
+    )
+    func attempts(error: String, expected: String) throws {
+        func payment(_ status: String) throws -> Payment {
+            let object = try json(
+                #"{"id":"pi_1","status":"\#(status)","amount":5,"payment_method_types":["card","oxxo"],"#
+                    + #""last_payment_error":\#(error),"latest_charge":{"id":"ch_1","status":"failed","#
+                    + #""payment_method":"pm_1","payment_method_details":{"type":"card"},"#
+                    + #""failure_code":"card_declined","outcome":{"reason":"insufficient_funds"}}}"#
+            )
+            return Payment(PaymentFacts(.paymentIntent, object: object).following(nil))
+        }
+        let failed = try payment("requires_payment_method")
+        let words = [failed.state.rawValue, failed.reason?.rawValue, failed.method?.name]
+        #expect(words.compactMap(\.self).joined(separator: " ") == expected)
+        // The card of the failed charge is not the method of the next attempt.
+        let next = try payment("requires_confirmation")
+        #expect(next.state == .awaitingCustomer)
+        if error == "null" { #expect(next.method == nil) }
+    }
+
     @Test("the method is the chosen one, the attempted one, or the only one available")
     func methods() throws {
         let methods: [(String, String?)] = [

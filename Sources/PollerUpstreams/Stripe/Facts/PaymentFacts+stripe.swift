@@ -110,6 +110,7 @@ extension PaymentFacts {
         // Lists are newest first.
         let newest = expanded.isEmpty ? fields.list("charges").first : expanded
         charge = charge ?? newest.flatMap { ChargeFacts($0, refunds: refunds) }
+        if let newest { leaveEarlierAttempt(newest, error: last) }
         received = fields.sum("amount_received")
         if kind == .paymentIntent { joinCharge() }
         if let missing = fields.missing, let amount {
@@ -118,6 +119,27 @@ extension PaymentFacts {
         hasUnreadableSum = amount == nil && received == nil && charge?.amount == nil
         method = PaymentMethod(fields.method(failed: last)) ?? charge?.method
         step = NextStep(intent: fields)
+    }
+
+    /// Removes the reason and the method of a failed charge if the intent has had another attempt since.
+    ///
+    /// An attempt without a charge, such as a refused authentication or an unpaid voucher, leaves the charge of the
+    /// earlier one as the latest. The error of an attempt with a charge names it, except that the error of a debit may
+    /// name only the method; its reason is in the charge.
+    private mutating func leaveEarlierAttempt(_ charge: StripeFields, error: StripeFields) {
+        guard self.charge?.status == .failed else { return }
+        switch status?.description {
+        case "requires_payment_method", "requires_source":
+            let tried = error.object("payment_method").text("id")
+            let charged = charge.id("payment_method")
+            let isOther = tried != nil && charged != nil && tried != charged
+            let reason = PaymentReason(code: failure?.code, decline: failure?.decline)
+            guard error.id("charge") == nil, isOther || reason != .declined else { return }
+            self.charge?.failure = failure
+        case "requires_confirmation", "requires_action", "requires_source_action": break
+        default: return
+        }
+        self.charge?.method = nil
     }
 
     /// Reconciles the statements of an intent and its charge about the same money.
