@@ -110,6 +110,8 @@ package struct UpstreamObject: Hashable, Sendable {
     package let failure: String?
     /// Whether the last attempt of an intent failed.
     package let hasFailed: Bool
+    /// Whether a charge of Stripe, alone or in its intent, is or was disputed.
+    package let isDisputed: Bool
     /// The redirect URL, with secrets redacted.
     package let redirect: String?
     let note: String?
@@ -138,6 +140,9 @@ package struct UpstreamObject: Hashable, Sendable {
         hasFailed = ["last_payment_error", "last_setup_error"].contains { name in
             object?.member(name).map { !$0.isNull } ?? false
         }
+        let charge = event?.key.kind == .paymentIntent ? object?.member("latest_charge") : object
+        isDisputed =
+            event?.key.kind.isOfPayments == true && charge?.member("disputed")?.bool == true
         note = text("description", in: object)
         let own = method.flatMap { object?.member($0.name) }
         locale = text("preferred_language", in: own) ?? text("locale", in: own)

@@ -172,6 +172,31 @@ struct PaymentMailTests {
         #expect(sent.subject.hasPrefix("€3.00 refunded"))
     }
 
+    @Test(
+        "a payment is not confirmed again after a dispute or an inquiry",
+        arguments: [
+            (SourceKind.paymentIntent, #"{"latest_charge":{"disputed":true}}"#, false),
+            (.source, #"{"object":"charge","disputed":true}"#, false),
+            (.paymentIntent, #"{"latest_charge":{"disputed":false}}"#, true),
+            (.paymentIntent, #"{"latest_charge":"ch_1"}"#, true),
+            (.http, #"{"disputed":true}"#, true),
+        ] as [(SourceKind, String, Bool)]
+    )
+    func disputed(kind: SourceKind, object: String, isMailed: Bool) {
+        let event = Event(
+            Watch(
+                WatchKey("pi_1", kind: kind),
+                createdAt: Samples.start,
+                deadline: Samples.start + .seconds(600)
+            ),
+            of: .payment(.paid),
+            payment: Payment(state: .paid, amount: 1099, amountReceived: 1099, currency: "eur"),
+            object: RawJSON(unchecked: object),
+            polledAt: Samples.start
+        )
+        #expect(mailed([event]) == (isMailed ? ["payment.paid"] : []))
+    }
+
     @Test("microdeposits are requested in one email, whatever attempts fail")
     func deposits() {
         var asked = NextStep.Microdeposits()

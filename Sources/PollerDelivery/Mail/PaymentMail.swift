@@ -67,6 +67,9 @@ struct PaymentMail: Hashable, Sendable {
         if let refund = payment.refund, event.type == refund.status.eventType {
             return isMailed(refund, of: payment, event.nextStep) ? (payment, event.nextStep) : nil
         }
+        // A dispute that the shop has won, or an inquiry that has ended, does not make it a new payment. The first
+        // event of a payment has no object, because the event of its status follows.
+        if event.type == PaymentState.paid.eventType, seen.isDisputed { return nil }
         let needsMail =
             event.type == "next_step.changed"
             ? isAsked(payment, event.nextStep) && !isRepeated(event)

@@ -22,6 +22,13 @@ MAILED = {"partially_paid", "expired", "cancelled", "refunded", "partially_refun
 MAILED_STEPS = {"transfer", "pay_voucher", "verify_microdeposits", "await_debit"}
 
 
+def was_disputed(event: dict) -> bool:
+    """Returns whether the object of an event is a disputed charge, or an intent with one."""
+    found = event.get("object") or {}
+    charge = found.get("latest_charge") if event["kind"] == "payment_intent" else found
+    return isinstance(charge, dict) and charge.get("disputed") is True
+
+
 def is_mailed(event: dict) -> bool:
     """Returns whether the customer gets a mail: about the money, or about a next step outside the shop.
 
@@ -44,7 +51,7 @@ def is_mailed(event: dict) -> bool:
             return event["type"] == "next_step.changed" and asked
         return (
             state in MAILED
-            or (state == "paid" and reason != "inquiry" and not payment.get("refund"))
+            or (state == "paid" and reason != "inquiry" and not payment.get("refund") and not was_disputed(event))
             or (state == "authorised" and reason not in ("saved", "window_closing"))
             or (state == "authorised" and reason == "saved" and event["kind"] == "setup_intent")
             or (state == "failed" and reason != "customer_aborted")
