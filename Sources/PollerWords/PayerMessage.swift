@@ -94,6 +94,8 @@ package struct PayerMessage: Hashable, Sendable {
                 subjects += ["step.\(step.name).amounts", "step.\(step.name)"]
             default: subjects.append("step.\(step.name)")
             }
+            // A setup takes no money, so its page does not ask the payer to pay.
+            if purchase.isSetup { subjects = subjects.map { "setup.\($0)" } + subjects }
         }
         if let refund = payment.refund, payment.state.isPaid {
             subjects.append("refund.\(refund.status.rawValue)")

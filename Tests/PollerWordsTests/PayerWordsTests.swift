@@ -264,6 +264,28 @@ struct PayerWordsTests {
         }
     }
 
+    @Test("a payment method to be saved is not called a payment", arguments: PayerLanguage.allCases)
+    func setups(language: PayerLanguage) {
+        let words = PayerWords.in(language)
+        let link = NextStep.followLink(.init(url: "https://bank.example/"))
+        let rows: [(PaymentState, NextStep, String)] = [
+            (.awaitingCustomer, link, "step.follow_link"),
+            (.awaitingCustomer, .chooseMethod, "step.return_to_shop"),
+            (.awaitingCustomer, .returnToShop, "step.return_to_shop"),
+            (.processing, .none, "processing"), (.unknown, .none, "unknown"),
+        ]
+        for (state, step, subject) in rows {
+            let payment = Payment(state: state)
+            func message(_ purchase: Purchase) -> PayerMessage {
+                PayerMessage(payment, step, of: purchase, for: .page, in: words)
+            }
+            let setup = message(Purchase(isSetup: true))
+            #expect(setup.title == words("page.setup.\(subject).title") && !setup.title.isEmpty)
+            #expect(setup.text == words("page.setup.\(subject).text"))
+            #expect(setup.title != message(Purchase()).title)
+        }
+    }
+
     @Test("the subject names shop, order, amount and method, with the amount only once")
     func subjects() {
         func subject(
