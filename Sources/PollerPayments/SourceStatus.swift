@@ -82,6 +82,8 @@ extension SourceStatus {
     package static let chargeable = SourceStatus(unchecked: "chargeable")
     /// The source was charged and does not change any more.
     package static let consumed = SourceStatus(unchecked: "consumed")
+    /// A bank works on the intent, possibly for days.
+    package static let processing = SourceStatus(unchecked: "processing")
     /// The intent's money is held until the shop captures it.
     package static let requiresCapture = SourceStatus(unchecked: "requires_capture")
 

@@ -147,12 +147,13 @@ extension Watch {
     /// | the bank's answer to a charge of this system | the deadline, or when its method must have answered |
     /// | the end of a hold that this system acts on | the deadline, or when the hold has ended |
     /// | the payer, who has a voucher or a code with an expiry | the deadline, or that expiry plus the bank's time |
+    /// | the bank's answer to an intent | the deadline, or when its method must have answered, 30 days later at most |
     /// | anything else | the deadline |
     ///
-    /// The third row applies if the watch ``followsObject``; the bank's time is the time that it may take to report the
-    /// money. The ends are `PaymentLife.changesUntil`, by the day. A deadline limits the wait for the payer; in the
-    /// first two cases the payer has no more to do. A watch that a hint reopened is polled for the whole eager span of
-    /// a hint, even if its own span is shorter.
+    /// The last two extensions apply if the watch ``followsObject``; the bank's time is the time that it may take to
+    /// report the money. The ends are `PaymentLife.changesUntil`, by the day. A deadline limits the wait for the payer;
+    /// while a bank answers or a hold lasts, the payer has no more to do. A watch that a hint reopened is polled for
+    /// the whole eager span of a hint, even if its own span is shorter.
     package var end: Timestamp {
         let isCharged = if case .pending = state.charge { true } else { false }
         let isHeld = state.status == .requiresCapture && awaitsActOnHold
@@ -161,6 +162,9 @@ extension Watch {
             end = max(end, payment?.changesUntil ?? deadline + PaymentLife.most)
         } else if followsObject, payment?.isPayable == true, state.status?.awaitsPayer == true {
             end = max(end, payment?.changesUntil ?? deadline)
+        } else if followsObject, key.kind == .paymentIntent, state.status == .processing {
+            // Without a charge, each poll counts the bank's time from itself.
+            end = max(end, min(payment?.changesUntil ?? deadline, deadline + PaymentLife.most))
         }
         guard isUnchangedSinceReopen, let hintedAt else { return end }
         return max(end, hintedAt + Self.eagerness)

@@ -87,4 +87,30 @@ extension DeadlineActTests {
         let paid = watch(.unset, status: "succeeded", span: .seconds(30 * 86_400))
         #expect(paid.end == paid.deadline)
     }
+
+    @Test("an intent that its bank has not answered is watched until the bank must have answered")
+    func debits() {
+        let debit = seen("processing", "debit")
+        let month = Duration.seconds(30 * 86_400)
+        let late = 28 * Self.day
+        let plain = look(watch(.unset, span: month), debit, minute: late).next
+        // A SEPA debit is answered within 24 days, and this one was made on day 28.
+        #expect(plain.end >= start + .seconds(52 * 86_400))
+        #expect(plain.end <= start + .seconds(54 * 86_400))
+        guard case .next = look(plain, debit, minute: 40 * Self.day).decision.verdict else {
+            Issue.record("it has ended while the bank works")
+            return
+        }
+        // A chosen span is kept.
+        let short = look(watch(.unset), debit, minute: 0).next
+        #expect(short.end == short.deadline)
+        let endless = Watch(
+            plain.key,
+            createdAt: start,
+            deadline: start + month,
+            state: WatchState(status: .processing),
+            payment: PaymentMemory(changesUntil: start + month * 9)
+        )
+        #expect(endless.end == start + month * 2)
+    }
 }

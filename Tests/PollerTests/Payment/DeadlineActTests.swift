@@ -14,7 +14,7 @@ struct DeadlineActTests {
     let start = VirtualTime.start
     let span = Duration.seconds(86_400)
 
-    /// A hold of ten days, a card's hold, a hold with an unknown end, and intents that wait for the payer.
+    /// A hold of ten days, a card's hold, a hold with an unknown end, and intents that wait for the payer or the bank.
     var reader: NamedObjects {
         func intent(
             _ status: String,
@@ -47,6 +47,12 @@ struct DeadlineActTests {
                 var voucher = NextStep.Voucher()
                 voucher.until = start + .seconds(60 * 86_400)
                 facts.step = .payVoucher(voucher)
+            },
+            "debit": intent("processing") { facts in
+                facts.method = PaymentMethod("sepa_debit")
+                var charge = ChargeFacts(id: ChargeID(unchecked: "py_1"), status: .pending)
+                charge.created = start + .seconds(28 * 86_400)
+                facts.charge = charge
             },
             "begun": intent("requires_action"), "new": intent("requires_payment_method"),
             "partly": intent("requires_action") { $0.received = 500 },
