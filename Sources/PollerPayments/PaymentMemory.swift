@@ -223,6 +223,12 @@ package struct PaymentReading: Hashable, Sendable {
         var facts = facts.following(money)
         facts.isAttached = facts.isAttached || memory?.isAttached ?? false
         facts.currency = facts.currency ?? memory?.reported?.currency
+        // An intent shows the arrived part of a transfer only while it waits for the rest.
+        if facts.kind == .paymentIntent, facts.status?.description == "canceled", money == nil,
+            let before = memory?.reported?.received
+        {
+            facts.received = max(facts.received ?? .zero, before)
+        }
         let seen = Payment(facts)
         let now = facts.seenAt ?? facts.created
         let life = now.map { PaymentLife(facts, seen, now: $0) }

@@ -110,6 +110,10 @@ package struct PayerMessage: Hashable, Sendable {
         // The shop's capture deadline does not concern the payer, so both reasons use the same text.
         if payment.isPartlyCaptured { subjects.append("\(state).\(PaymentReason.held.rawValue)") }
         if let reason = payment.reason { subjects.append("\(state).\(reason.rawValue)") }
+        // A part of a transfer had arrived, so the payer must not read that nothing was paid.
+        if payment.state == .cancelled || payment.state == .expired, payment.amountReceived > 0 {
+            subjects.append("cancelled.part")
+        }
         if payment.state == .awaitingCustomer, !isFirst { subjects.append("late") }
         return subjects + [state]
     }

@@ -264,6 +264,31 @@ struct PayerWordsTests {
         }
     }
 
+    @Test(
+        "a payer whose transfer had arrived in part does not read that nothing was paid",
+        arguments: PayerLanguage.allCases
+    )
+    func part(language: PayerLanguage) {
+        let words = PayerWords.in(language)
+        let sum = PayerMoney.text(600, "eur", in: language) ?? "?"
+        for (state, reason) in [
+            (PaymentState.cancelled, nil), (.cancelled, .requested), (.expired, .abandoned),
+        ] as [(PaymentState, PaymentReason?)] {
+            func text(_ received: Amount) -> String {
+                let payment = Payment(
+                    state: state,
+                    amount: 1000,
+                    amountReceived: received,
+                    currency: "eur",
+                    reason: reason
+                )
+                return PayerMessage(payment, .none, of: Purchase(), for: .mail, in: words).text
+            }
+            #expect(text(600).contains(sum) && text(600) != text(0))
+            #expect(text(0) == words("page.\(state.rawValue).text"))
+        }
+    }
+
     @Test("a payment method to be saved is not called a payment", arguments: PayerLanguage.allCases)
     func setups(language: PayerLanguage) {
         let words = PayerWords.in(language)

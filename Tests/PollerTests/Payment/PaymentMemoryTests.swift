@@ -207,6 +207,31 @@ struct PaymentMemoryTests {
         #expect(third.hasPaymentChange && third.payment.state == .partiallyRefunded)
     }
 
+    @Test(
+        "the part of a transfer that had arrived stays with the cancelled payment",
+        arguments: [nil, "abandoned", "requested_by_customer"] as [String?]
+    )
+    func cancelledPart(reason: String?) {
+        let part = PaymentReading(
+            intent("requires_action") { $0.received = 600 },
+            after: PaymentMemory()
+        )
+        #expect(part.payment.state == .partiallyPaid && part.payment.amountReceived == 600)
+        let cancelled = intent("canceled") {
+            $0.received = 0
+            $0.cancellation = reason
+        }
+        let end = PaymentReading(cancelled, after: PaymentMemory(packed: part.memory.packed))
+        #expect([.cancelled, .expired].contains(end.payment.state))
+        #expect(end.payment.amountReceived == 600 && end.hasPaymentChange)
+        let again = PaymentReading(cancelled, after: PaymentMemory(packed: end.memory.packed))
+        #expect(again.payment.amountReceived == 600 && !again.hasPaymentChange)
+        // Nothing had arrived.
+        let unpaid = PaymentReading(intent("requires_action"), after: PaymentMemory())
+        let none = PaymentReading(cancelled, after: PaymentMemory(packed: unpaid.memory.packed))
+        #expect(none.payment.amountReceived == 0)
+    }
+
     @Test("a stale answer does not undo a payment, and a returned debit stays returned")
     func evidence() {
         let paid = money()
