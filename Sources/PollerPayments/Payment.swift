@@ -80,6 +80,13 @@ package struct Payment: Hashable, Sendable {
         state == .paid && amountReceived > 0 && amount.map { amountReceived < $0 } ?? false
     }
 
+    /// Whether more was received than the amount to be paid, as an overcapture may take more than was authorised.
+    ///
+    /// *Source*: <https://docs.stripe.com/payments/overcapture>.
+    package var isMoreThanAmount: Bool {
+        state.wasPaid && amount.map { amountReceived > $0 } ?? false
+    }
+
     /// Whether a part of a hold was captured, and the rest is still held.
     ///
     /// A warning that its window closes replaces the reason.

@@ -34,11 +34,14 @@ package struct PayerMessage: Hashable, Sendable {
         text = words.pattern(channel, subjects, "text")?.text(values) ?? ""
         // The subject repeats no amount that the title already contains.
         let sums: Set<String> = ["amount", "received", "returned", "missing", "refund"]
+        let charged =
+            payment.isPartOfHold || payment.isMoreThanAmount
+            ? values["received"] : values["amount"]
         var line = values
         line["headline"] = title
+        line["amount"] = charged
         if let headline, !headline.values.isDisjoint(with: sums) { line["amount"] = nil }
         subject = words("mail.subject", line)
-        let charged = payment.isPartOfHold ? values["received"] : values["amount"]
         facts = [
             charged.map { PayerFact(words("label.amount"), $0) },
             purchase.order.map { PayerFact(words("label.order"), $0) },

@@ -265,6 +265,28 @@ struct PayerWordsTests {
     }
 
     @Test(
+        "the amount of an overcapture is the one that was charged",
+        arguments: [nil, "jpy"] as [String?]
+    )
+    func overcapture(shown: String?) {
+        let payment = Payment(
+            state: .paid,
+            amount: 1000,
+            amountReceived: 1200,
+            currency: "eur",
+            presentment: shown.map { Presentment(amount: 1634, currency: $0) }
+        )
+        let message = PayerMessage(payment, .none, of: Purchase(), for: .mail, in: .in(.en))
+        if shown == nil {
+            #expect(message.subject == "Payment confirmed – €12.00")
+            #expect(message.facts.first?.value == "€12.00" && message.text.contains("€12.00"))
+        } else {
+            // The charged amount in the payer's currency is not known.
+            #expect(message.subject == "Payment confirmed" && message.facts.isEmpty)
+        }
+    }
+
+    @Test(
         "a payer whose transfer had arrived in part does not read that nothing was paid",
         arguments: PayerLanguage.allCases
     )
