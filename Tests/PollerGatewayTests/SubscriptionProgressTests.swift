@@ -158,6 +158,21 @@ struct SubscriptionProgressTests {
         #expect(kept == nil)
     }
 
+    @Test("a subscription to every source does not keep the names of ended sources")
+    func keepsNoEnds() throws {
+        let all = try subscription()
+        let named = try subscription(sources: ["src_1", "src_2"])
+        var (ofAll, ofNamed) = (SentEvents(), SentEvents())
+        for source in ["src_1", "src_2"] {
+            let event = Samples.event(source, "consumed", final: true, closed: .settled)
+            let messages = ofAll.take(event, all)
+            #expect(messages.shouldSend && messages.isSettled)
+            _ = ofNamed.take(event, named)
+        }
+        #expect(ofAll.settled.isEmpty)
+        #expect(ofNamed.settled.count == 2)
+    }
+
     @Test("an event is encoded once for all subscriptions with the same wording")
     mutating func sharesBytes() {
         let event = entry(0, 5)

@@ -21,7 +21,7 @@ struct SentEvents: Sendable {
 
     /// The events covered by a snapshot or a log, by watch.
     private var prefixes: [ItemID: SentPrefix] = [:]
-    /// The sources reported as settled, or found to be settled.
+    /// The named sources reported as settled, or found to be settled.
     private(set) var settled: Set<SourceID> = []
     /// The sources with a closed watch that are settled if their other watches are closed too.
     ///
@@ -75,7 +75,8 @@ struct SentEvents: Sendable {
             settled.remove(event.key.source)
             return (isIncluded, false)
         }
-        guard isIncluded || subscription.sources != nil else { return (isIncluded, false) }
+        // Only the ends of named sources are needed later. Those of all sources would add up with every payment.
+        guard subscription.sources != nil else { return (isIncluded, isIncluded) }
         guard !subscription.mayBeOfSeveral(event) else {
             ending.insert(event.key.source)
             return (isIncluded, false)
