@@ -84,6 +84,10 @@ struct AnswerMiddleware: RouterMiddleware {
 ///
 /// The registry finds a metric by its rendered labels, which costs more than a small request. A class, because all
 /// requests share it.
+///
+/// The first ``detailedMax`` combinations have their own series, and further ones are counted by their status alone.
+/// Otherwise they would exceed the registry's limit and lose the status too. A 5xx usually comes late, so the alert on
+/// it would stay silent.
 final class RequestMetrics: Sendable {
     /// The labels of a request.
     struct Series: Hashable {
@@ -93,19 +97,28 @@ final class RequestMetrics: Sendable {
         let status: Int
     }
 
+    /// The number of combinations with their own method and route.
+    ///
+    /// The rest of the limit is enough for every status that the API answers.
+    private static let detailedMax = PrometheusRegistry.seriesMax * 3 / 4
+
     private let known = Mutex<[Series: (count: Counter, duration: Timer)]>([:])
 
     /// Counts a response and its duration.
     func record(_ series: Series, _ duration: Duration) {
         let metrics = known.withLock { known in
             if let metrics = known[series] { return metrics }
-            let route = ("route", series.route)
-            let labels = [("method", series.method), route, ("status", String(series.status))]
+            let counted =
+                known.count < Self.detailedMax
+                ? series : Series(method: "other", route: "other", status: series.status)
+            if let metrics = known[counted] { return metrics }
+            let route = ("route", counted.route)
+            let labels = [("method", counted.method), route, ("status", String(counted.status))]
             let metrics = (
                 Counter(label: "poller_http_requests_total", dimensions: labels),
                 Timer(label: "poller_http_request_duration_seconds", dimensions: [route])
             )
-            known[series] = metrics
+            known[counted] = metrics
             return metrics
         }
         metrics.count.increment()

@@ -45,6 +45,33 @@ struct PrometheusRegistryTests {
         #expect(lines.contains("hits_total{overflow=\"true\"} 800"))
     }
 
+    @Test("requests keep their status when there are more routes and statuses than series")
+    func statuses() {
+        let registry = PrometheusRegistry()
+        withMetricsFactory(registry) {
+            let metrics = RequestMetrics()
+            for number in 0..<PrometheusRegistry.seriesMax {
+                let series = RequestMetrics.Series(
+                    method: "GET",
+                    route: "/\(number)",
+                    status: 401
+                )
+                metrics.record(series, .milliseconds(1))
+            }
+            for route in ["/0", "/1"] {
+                let series = RequestMetrics.Series(method: "GET", route: route, status: 503)
+                metrics.record(series, .milliseconds(1))
+            }
+        }
+        func total(_ status: Int) -> Int {
+            registry.total("poller_http_requests_total") { $0.contains("status=\"\(status)\"") }
+        }
+        #expect(total(401) == PrometheusRegistry.seriesMax)
+        #expect(total(503) == 2)
+        #expect(registry.text.contains("{method=\"other\",route=\"other\",status=\"503\"} 2\n"))
+        #expect(!registry.text.contains("overflow"))
+    }
+
     @Test("a name used for two kinds keeps the first, and the conflict is counted")
     func conflictingKinds() {
         let registry = PrometheusRegistry()
