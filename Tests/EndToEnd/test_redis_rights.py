@@ -87,6 +87,10 @@ def test_a_user_without_rights_works_and_missing_ones_are_reported(tmp_path, sto
         for right in missing:
             assert right in doctor.stdout, doctor.stdout
         assert "too old" not in doctor.stdout
+        # The doctor must not leave the texts of all scripts in Redis, which runs them as functions.
+        with redis.client() as client:
+            cached = client.info("memory")["number_of_cached_scripts"]
+        assert (cached > 0) == ("-function" in rights.split()), cached
 
 
 @pytest.mark.parametrize("names", [["INFO"], ["CONFIG"], ["CLIENT"], ["ROLE"], ["INFO", "CONFIG"], ["FUNCTION", "FCALL"]])
