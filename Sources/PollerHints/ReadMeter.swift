@@ -16,6 +16,9 @@ import Synchronization
 /// process adds its reads to the store and reads the sum back. In between it uses the last sum. A process that dies
 /// leaves at most one interval uncounted.
 ///
+/// *Cost*: a request for each account that this process has polled or swept since the last flush. A platform may have
+/// thousands of accounts, most of which are idle at any time. An account that is idle for a day is forgotten.
+///
 /// A class, because workers count while the service stores.
 package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
     /// The time between two writes of a process.
@@ -81,24 +84,21 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
 
     /// Adds the counts since the last flush.
     ///
-    /// If the store fails, they are kept for the next flush.
+    /// If the store fails, they are kept for the next flush. An unavailable shard delays only its own accounts.
     package func flush() async {
-        let all = accounts.withLock { Array($0.keys) }
-        for account in all {
-            let fresh = accounts.withLock { accounts in
-                defer { accounts[account]?.fresh = ReadUsage(reads: 0, transactions: 0) }
-                return accounts[account]?.fresh ?? ReadUsage(reads: 0, transactions: 0)
-            }
-            do {
-                let sum = try await store.addReads(fresh, of: account)
-                accounts.withLock { $0[account]?.sum = sum }
-                report(account, sum)
-            } catch {
-                accounts.withLock { accounts in
-                    accounts[account]?.fresh.reads += fresh.reads
-                    accounts[account]?.fresh.transactions += fresh.transactions
-                    if fresh.isPaid { accounts[account]?.fresh.isPaid = true }
-                }
+        let (counts, idle) = accounts.withLock { $0.takeCounts() }
+        for account in idle { removeGauges(of: account) }
+        let store = store
+        let results = await requestAll(counts) { count async throws(StoreError) in
+            try await store.addReads(count.usage, of: count.account)
+        }
+        for (count, result) in results {
+            switch result {
+            case .success(let sum):
+                accounts.withLock { $0[count.account]?.sum = sum }
+                report(count.account, sum)
+            case .failure(let error):
+                accounts.withLock { $0.reads(of: count.account).putBack(count.usage) }
                 logger.debug("reads not counted yet", metadata: ["error": "\(error)"])
             }
         }
@@ -110,6 +110,18 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
         Gauge(label: "poller_read_budget_30d", dimensions: dimensions).record(sum.allowance)
         Gauge(label: "poller_read_stretch", dimensions: dimensions).record(stretch(account))
     }
+
+    private func removeGauges(of account: AccountID) {
+        for label in ["poller_reads_30d", "poller_read_budget_30d", "poller_read_stretch"] {
+            Gauge(label: label, dimensions: [("account", account.description)]).destroy()
+        }
+    }
+}
+
+/// The reads of an account since the last flush.
+private struct ReadCount: Sendable {
+    let account: AccountID
+    let usage: ReadUsage
 }
 
 /// The reads of an account that are not stored yet, and the last sum from the store.
@@ -117,20 +129,55 @@ package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
 /// A class, because every poll counts a read: a struct in the dictionary would be copied twice for it. Not a part of
 /// ``ReadMeter``, whose clock would make it generic: its type would be looked up at run time.
 private final class AccountReads {
+    /// The number of flushes without a use after which an account is forgotten: a day.
+    ///
+    /// Without its sum, the next poll of the account is not stretched.
+    static let idleMax = 8640
+
     var fresh = ReadUsage(reads: 0, transactions: 0)
     var sum = ReadUsage(reads: 0, transactions: 0)
     var isSwept = false
+    /// Whether the account was polled, paid or swept since the last flush.
+    var isUsed = false
+    /// The number of flushes since the last use.
+    var idleFlushes = 0
 
     var stretch: Double { ReadBudget.stretch(used: sum.used, isSwept: isSwept) }
+
+    /// Adds counts that could not be stored to those that were made meanwhile.
+    func putBack(_ usage: ReadUsage) {
+        fresh.reads += usage.reads
+        fresh.transactions += usage.transactions
+        if usage.isPaid { fresh.isPaid = true }
+    }
 }
 
 extension [AccountID: AccountReads] {
-    /// Returns the reads of an account, of which there may have been none.
+    /// Returns the reads of an account that is used now, of which there may have been none.
     fileprivate mutating func reads(of account: AccountID) -> AccountReads {
-        if let known = self[account] { return known }
-        let new = AccountReads()
-        self[account] = new
-        return new
+        let reads = self[account] ?? AccountReads()
+        if reads.isUsed { return reads }
+        reads.isUsed = true
+        self[account] = reads
+        return reads
+    }
+
+    /// Takes the counts of the accounts that were used since the last call, and removes the accounts that have been
+    /// idle for long.
+    fileprivate mutating func takeCounts() -> (used: [ReadCount], removed: [AccountID]) {
+        var (used, removed): ([ReadCount], [AccountID]) = ([], [])
+        for (account, reads) in self {
+            if reads.isUsed {
+                used.append(ReadCount(account: account, usage: reads.fresh))
+                reads.fresh = ReadUsage(reads: 0, transactions: 0)
+                (reads.isUsed, reads.idleFlushes) = (false, 0)
+            } else {
+                reads.idleFlushes += 1
+                if reads.idleFlushes >= AccountReads.idleMax { removed.append(account) }
+            }
+        }
+        for account in removed { self[account] = nil }
+        return (used, removed)
     }
 }
 

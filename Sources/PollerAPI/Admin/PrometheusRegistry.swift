@@ -56,12 +56,19 @@ package final class PrometheusRegistry: MetricsFactory {
         histogram(label, dimensions)
     }
 
-    // A series lives as long as the process, because a counter that disappears looks like a reset.
+    // All series but gauges live as long as the process, because a counter that disappears looks like a reset.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}
-    package func destroyRecorder(_ handler: any RecorderHandler) {}
     package func destroyTimer(_ handler: any TimerHandler) {}
+
+    package func destroyRecorder(_ handler: any RecorderHandler) {
+        families.withLock { families in
+            for name in families.keys where families[name]?.kind == .gauge {
+                families[name]?.remove(handler)
+            }
+        }
+    }
 
     /// All metrics in Prometheus text format 0.0.4, sorted by name.
     package var text: String {
@@ -191,6 +198,13 @@ struct PrometheusFamily: Sendable {
             kind == .histogram ? .histogram(PrometheusHistogram()) : .value(PrometheusValue())
         series[labels] = new
         return new
+    }
+
+    /// Removes the series of a gauge.
+    mutating func remove(_ handler: any RecorderHandler) {
+        series = series.filter { _, series in
+            if case .value(let value) = series { value !== handler } else { true }
+        }
     }
 
     /// Appends the family's lines.

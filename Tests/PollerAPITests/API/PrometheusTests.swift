@@ -72,6 +72,16 @@ struct PrometheusRegistryTests {
         #expect(!registry.text.contains("overflow"))
     }
 
+    @Test("a destroyed gauge is not rendered any more, and the other gauges of its name are")
+    func destroyed() {
+        let registry = PrometheusRegistry()
+        let first = Gauge(label: "reads", dimensions: [("id", "1")], factory: registry)
+        first.record(1)
+        Gauge(label: "reads", dimensions: [("id", "2")], factory: registry).record(2)
+        first.destroy()
+        #expect(registry.text == "# TYPE reads gauge\nreads{id=\"2\"} 2\n")
+    }
+
     @Test("a name used for two kinds keeps the first, and the conflict is counted")
     func conflictingKinds() {
         let registry = PrometheusRegistry()
