@@ -41,7 +41,9 @@ LESS = {
     "PollerPollsFail": ("> 0.2", "> 0.01"),
 }
 # Alerts that cannot be provoked within a minute; only their unit tests cover them.
-UNPROVOKED = {"PollerVersionsDiffer", "PollerWebhooksMissed", "PollerReadBudgetShort", "PollerAuditLost"}
+UNPROVOKED = {
+    "PollerVersionsDiffer", "PollerWebhooksMissed", "PollerReadBudgetShort", "PollerAuditLost", "PollerIncidentOpen",
+}
 
 # Alerts over ranges that have not passed yet when the causes are fixed.
 FADING = {"PollerKeyRefused", "PollerPollsFail", "PollerProcessesDie", "PollerEndpointDisabled", "PollerSpansDropped"}

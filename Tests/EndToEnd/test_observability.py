@@ -117,6 +117,32 @@ def test_every_alert_names_its_problem_and_its_runbook_section():
     assert {name for name in sections if name.startswith("Poller")} == set(names), "no section without an alert"
 
 
+# The incidents whose cause has an alert of its own.
+ALERTED = {
+    "no_worker": "PollerNoWorker",
+    "no_notifier": "PollerNoNotifier",
+    "credentials_refused": "PollerKeyRefused",
+    "backlog": "PollerWatchesLate",
+    "lane_stopped": "PollerLaneStopped",
+    "quarantine": "PollerWatchesQuarantined",
+    "set_aside": "PollerEntriesSetAside",
+    "dead_letters": "PollerDeadLetters",
+    "endpoint_failing": "PollerEndpointDown",
+    "endpoint_disabled": "PollerEndpointDisabled",
+    "webhooks_refused": "PollerWebhooksRefused",
+}
+
+
+def test_every_kind_of_incident_has_an_alert():
+    source = (ROOT / "Sources/PollerIncidents/Incident.swift").read_text()
+    enum = re.search(r"^package enum IncidentKind.*?^}", source, re.M | re.S)[0]
+    kinds = {value or case for case, value in re.findall(r'^    case (\w+)(?: = "(\w+)")?$', enum, re.M)}
+    alerts = {rule["alert"]: rule["expr"] for rule in rules("alert")}
+    rest = set(re.search(r'kind=~"([^"]+)"', alerts["PollerIncidentOpen"])[1].split("|"))
+    assert ALERTED.keys() | rest == kinds and not ALERTED.keys() & rest
+    assert set(ALERTED.values()) <= alerts.keys()
+
+
 def test_commands_of_the_runbook_exist():
     page = (GUIDES / "Runbook.md").read_text()
     told = {command for command in re.findall(r"`((?:pollerctl|pollerd) [^`]+)`", page)}
