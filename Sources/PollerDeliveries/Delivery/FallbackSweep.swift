@@ -9,25 +9,30 @@ import Synchronization
 /// Sends late events to the fallbacks of held endpoints, whose own attempts come too late for that.
 ///
 /// A failing delivery marks its fallback itself when it is due. While the circuit of an endpoint is open, or a
-/// `Retry-After` applies, one delivery tries and the others wait: for those, this service checks once a second. Each
-/// notifier checks its own partitions, so that two do not mark for the same event. An unavailable part of the store
-/// delays only its own endpoints and watches.
+/// `Retry-After` applies, one delivery tries and the others wait: for those, this service checks once a second. An
+/// endpoint that accepts events is checked less often (``restSpan(within:)``), so that thousands of them cost the store
+/// little. Each notifier checks its own partitions, so that two do not mark for the same event. An unavailable part of
+/// the store delays only its own endpoints and watches.
 ///
 /// A class, because the heartbeat changes its partitions while it runs.
 package final class FallbackSweep<Watches: WatchStore, Deliveries, C: Clock>: Service
 where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration == Duration {
     /// The interval of sweeps, by which a `notify_by` of minutes may be late.
     private static var interval: Duration { .seconds(1) }
+    /// The longest time between two checks of an endpoint that accepts events.
+    private static var restMax: Duration { .seconds(30) }
     /// The number of deliveries of one endpoint per round; each costs a read or two.
     private static var batch: Int { 200 }
     /// The number of events of one delivery per round.
     private static var eventsMax: Int { 32 }
 
-    /// The state under the lock: the partitions to sweep, and the position in each endpoint's deliveries.
+    /// The state under the lock: the partitions to sweep, and the progress at each endpoint in them.
     private struct State: Sendable {
         var partitions: Set<Int> = []
-        /// The next position for each endpoint.
+        /// The next position in the deliveries of a held endpoint.
         var cursors: [EndpointID: String] = [:]
+        /// The time of the next check of an endpoint that accepted events at the last one.
+        var nextChecks: [EndpointID: C.Instant] = [:]
     }
 
     private let watches: Watches
@@ -86,17 +91,28 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
     func ours(_ endpoints: [Endpoint]) -> [Int: [Endpoint]] {
         let all = Dictionary(grouping: endpoints) { deliveries.partition(of: $0.lane) }
         return state.withLock { state in
-            for (partition, others) in all where !state.partitions.contains(partition) {
-                for endpoint in others { state.cursors[endpoint.id] = nil }
-            }
-            return all.filter { state.partitions.contains($0.key) }
+            let ours = all.filter { state.partitions.contains($0.key) }
+            // Endpoints are removed, and partitions change their owner.
+            let ids = Set(ours.values.joined().map(\.id))
+            state.cursors = state.cursors.filter { ids.contains($0.key) }
+            state.nextChecks = state.nextChecks.filter { ids.contains($0.key) }
+            return ours
         }
+    }
+
+    /// Returns the time until the next check of an endpoint that accepts events.
+    ///
+    /// If it stops accepting them just after a check, its fallback is late by a thirtieth of its time.
+    static func restSpan(within: Duration) -> Duration {
+        min(max(within / 30, interval), restMax)
     }
 
     /// Sweeps the endpoints of one partition.
     private func check(at endpoints: [Endpoint]) async {
         for endpoint in endpoints where !Task.isCancelled {
             let began = clock.now
+            let next = state.withLock { $0.nextChecks[endpoint.id] }
+            if let next, began < next { continue }
             do throws(StoreError) {
                 try await check(at: endpoint)
             } catch {
@@ -110,13 +126,18 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
     }
 
     private func check(at endpoint: Endpoint) async throws(StoreError) {
-        guard let notifyBy = endpoint.notifyBy,
-            let lane = try await deliveries.lane(endpoint.lane),
+        guard let notifyBy = endpoint.notifyBy else { return }
+        guard let lane = try await deliveries.lane(endpoint.lane),
             lane.circuit != .closed || lane.heldUntil.map({ $0 > lane.now }) ?? false
         else {
-            state.withLock { $0.cursors[endpoint.id] = nil }
+            let next = clock.now.advanced(by: Self.restSpan(within: notifyBy.within))
+            state.withLock { state in
+                state.cursors[endpoint.id] = nil
+                state.nextChecks[endpoint.id] = next
+            }
             return
         }
+        state.withLock { $0.nextChecks[endpoint.id] = nil }
         let suspect = Suspect(
             .fallback,
             partition: suspects.partition(of: endpoint.id.description),

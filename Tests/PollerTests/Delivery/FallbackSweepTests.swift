@@ -1,5 +1,6 @@
 import PollerIdentity
 import PollerTesting
+import Synchronization
 import Testing
 
 @testable import PollerDeliveries
@@ -69,6 +70,46 @@ struct FallbackSweepTests {
         for endpoint in endpoints {
             let partition = deliveries.partition(of: endpoint.lane)
             #expect(ours[partition]?.contains(endpoint) ?? ![0, 2].contains(partition))
+        }
+    }
+
+    /// A store's clock that stands still and counts its reads: each request to the store reads it.
+    private final class CountedTime: StoreTime {
+        private let reads = Mutex(0)
+
+        var count: Int { reads.withLock { $0 } }
+
+        var now: Timestamp {
+            reads.withLock { $0 += 1 }
+            return VirtualTime.start
+        }
+    }
+
+    @Test("an endpoint that accepts events is checked every thirtieth of its time")
+    func rests() async throws {
+        _ = try await endpointThatIsDown()
+        try await directory.refresh()
+        let time = CountedTime()
+        let idle = MemoryDeliveryQueue(time: time)
+        let clock = ManualClock()
+        let sweep = FallbackSweep(
+            watches: rig.store,
+            deliveries: idle,
+            directory: directory,
+            channels: [hook, mail],
+            clock: clock,
+            logger: Sample.quiet
+        )
+        sweep.assign(Set(0..<idle.partitions))
+        try await running(sweep.run) {
+            var (checks, before): ([Int], Int) = ([], 0)
+            for second in 0...20 {
+                await clock.waitForSleepers(1)
+                if time.count > before { checks.append(second) }
+                before = time.count
+                clock.advance(by: .seconds(1))
+            }
+            #expect(checks == [0, 10, 20])
         }
     }
 
