@@ -9,12 +9,12 @@ import Synchronization
 
 /// Turns each account's event list into hints: one request covers all objects.
 ///
-/// The third use of reconciling under a lease: every process checks regularly, and the first one that finds an
-/// account's sweep due leases it for ``span``. It reads the new events, hints, and stores the cursor. The cursor is
-/// moved only after the hints, page by page: a crash repeats hints and loses none. After a downtime the cursor leads
-/// through everything missed, as far back as the upstream keeps events (30 days). Beyond that the sweep starts at the
-/// present and the polls of each source find the rest. The last minutes are read repeatedly, because an event may
-/// become visible late (``SweepStep``).
+/// The third use of reconciling under a lease: every process checks regularly (``checkInterval(_:)``), and the first
+/// one that finds an account's sweep due leases it for ``span``. It reads the new events, hints, and stores the cursor.
+/// The cursor is moved only after the hints, page by page: a crash repeats hints and loses none. After a downtime the
+/// cursor leads through everything missed, as far back as the upstream keeps events (30 days). Beyond that the sweep
+/// starts at the present and the polls of each source find the rest. The last minutes are read repeatedly, because an
+/// event may become visible late (``SweepStep``).
 ///
 /// *An event that crashes the process*: pages and events are handled under the `PoisonGuard`. An event that is set
 /// aside is skipped. While an unreadable page is set aside, the sweep of its account stops at it, and polls find the
@@ -29,8 +29,10 @@ import Synchronization
 ///
 /// An event that no webhook has delivered five minutes after the sweep read it is counted as missed.
 package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
-    /// The interval at which a process checks whether an account's sweep is due.
+    /// The shortest interval at which a process checks whether an account's sweep is due.
     static var tick: Duration { .seconds(1) }
+    /// The longest such interval, by which the sweep of a quiet account may be late.
+    static var checkIntervalMax: Duration { .seconds(5) }
     /// The lease of a sweep: a page takes a second or two, and each page renews it.
     static var span: Duration { .seconds(60) }
     /// The number of pages per lease; the rest is left for the next check of any process.
@@ -136,7 +138,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         while !Task.isCancelled {
             await sweepIfDue(account)
             // If the sleep is cancelled, the loop's condition ends the loop.
-            try? await clock.sleep(for: Self.tick)
+            try? await clock.sleep(for: checkInterval(account))
         }
     }
 
@@ -192,6 +194,13 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             times: times,
             paidMax: account.paidMax
         )
+    }
+
+    /// Returns the time until the next check of an account: a tenth of its interval.
+    ///
+    /// Every worker checks every account, so the checks of many quiet accounts would add up.
+    private func checkInterval(_ account: Account) -> Duration {
+        min(max(interval(account) / 10, Self.tick), Self.checkIntervalMax)
     }
 
     /// Records whether polls may wait for the sweep, because it is quick and up to date.
