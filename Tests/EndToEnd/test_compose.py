@@ -100,6 +100,12 @@ def test_redis_persists_its_data_and_requires_a_password(tmp_path: Path):
     assert {"redis-data", "sandbox-state"} == COMPOSE["volumes"].keys()
 
 
+def test_redis_has_five_minutes_to_load_its_data():
+    """Compose starts no service whose dependency is unhealthy, and Redis answers no PING while it loads."""
+    check = SERVICES["redis"]["healthcheck"]
+    assert int(check["interval"].removesuffix("s")) * check["retries"] >= 300
+
+
 def test_every_service_waits_for_an_existing_service_with_a_health_check():
     for name, service in SERVICES.items():
         for needed in service.get("depends_on", {}):
