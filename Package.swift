@@ -283,10 +283,10 @@ let package = Package(
             resources: [.embedInCode("Locales")],
             swiftSettings: settings
         ),
-        // Delivery to endpoints: webhook and email.
+        // The delivery channels: webhook and email.
         .systemLibrary(name: "CCurl"),
         .target(
-            name: "PollerDelivery",
+            name: "PollerChannels",
             dependencies: [
                 "SafeNumbers",
                 "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
@@ -384,7 +384,7 @@ let package = Package(
                 "PollerDeliveries", "Poller", "PollerHints", "PollerIncidents", "PollerPlanning",
                 "PollerQueue", "PollerIdentity", "PollerRedis",
                 "PollerUpstreams",
-                "PollerDelivery",
+                "PollerChannels",
                 "PollerGateway", "PollerAPI", "PollerNet", "PollerTracing", "PollerWire",
                 "BenchPlan", "ChildPrograms", "RedisClient", "SecretFiles", "StripeAPI", logging,
                 metrics, lifecycle, signals, arguments, nioCore,
@@ -400,7 +400,7 @@ let package = Package(
                 "BenchPlan", "ChildPrograms", "JSONText", "PollerPayments", "PollerWatches",
                 "PollerDeliveries", "Poller", "PollerQueue", "PollerIdentity",
                 "PollerRedis",
-                "PollerUpstreams", "PollerDelivery", "PollerHTTP", "PollerNet", "RedisClient",
+                "PollerUpstreams", "PollerChannels", "PollerHTTP", "PollerNet", "RedisClient",
                 "StripeAPI", arguments, logging, nioCore, nioHTTP1, nioPosix, nioSSL, nioWebSocket,
                 httpClient, histogram,
             ],
@@ -571,10 +571,10 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "PollerDeliveryTests",
+            name: "PollerChannelsTests",
             dependencies: [
                 "PollerOperations", "PollerPayments", "PollerWatches", "PollerDeliveries",
-                "PollerIncidents", "PollerQueue", "PollerIdentity", "PollerDelivery", "PollerNet",
+                "PollerIncidents", "PollerQueue", "PollerIdentity", "PollerChannels", "PollerNet",
                 "PollerTesting",
                 "PollerWords", nioCore,
                 nioSSL,
@@ -600,7 +600,7 @@ let package = Package(
                 "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
                 "PollerDeliveries", "Poller", "PollerHints", "PollerQueue", "PollerIdentity",
                 "PollerAPI",
-                "PollerDelivery", "PollerNet",
+                "PollerChannels", "PollerNet",
                 "PollerTesting",
                 "PollerUpstreams", "PollerWire", "PollerWords", "StripeAPI", logging,
             ],

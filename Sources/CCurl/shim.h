@@ -1,4 +1,4 @@
-// The parts of libcurl that PollerDelivery uses to send mail.
+// The parts of libcurl that PollerChannels uses to send mail.
 //
 // The library is not linked, but loaded when the first mail is sent. It depends on forty other libraries, which would
 // cost every process 6 MB and slow its start by a tenth, and only notifiers with a relay send mail. Its functions are

@@ -9,8 +9,8 @@ import StripeAPI
 import Testing
 
 @testable import PollerAPI
+@testable import PollerChannels
 @testable import PollerDeliveries
-@testable import PollerDelivery
 @testable import PollerHints
 @testable import PollerOperations
 @testable import PollerPayments

@@ -6,7 +6,7 @@ import PollerWords
 import StripeAPI
 import Testing
 
-@testable import PollerDelivery
+@testable import PollerChannels
 @testable import PollerHints
 @testable import PollerPayments
 @testable import PollerUpstreams

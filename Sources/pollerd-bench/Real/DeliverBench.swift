@@ -4,8 +4,8 @@ import Histogram
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import PollerChannels
 import PollerDeliveries
-import PollerDelivery
 import PollerIdentity
 import PollerNet
 import PollerQueue

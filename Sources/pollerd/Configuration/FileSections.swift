@@ -1,5 +1,5 @@
+import PollerChannels
 import PollerDeliveries
-import PollerDelivery
 import PollerIdentity
 import PollerOperations
 import PollerPayments

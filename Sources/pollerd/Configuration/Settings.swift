@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 import PollerAPI
+import PollerChannels
 import PollerDeliveries
-import PollerDelivery
 import PollerIdentity
 import PollerNet
 import PollerOperations

@@ -1,8 +1,8 @@
 import Foundation
 import Poller
 import PollerAPI
+import PollerChannels
 import PollerDeliveries
-import PollerDelivery
 import PollerHints
 import PollerIdentity
 import PollerOperations

@@ -1,7 +1,7 @@
 import Logging
 import PollerAPI
+import PollerChannels
 import PollerDeliveries
-import PollerDelivery
 import PollerGateway
 import PollerIdentity
 import PollerNet

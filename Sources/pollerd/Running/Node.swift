@@ -5,8 +5,8 @@ import NIOCore
 import NIOPosix
 import Poller
 import PollerAPI
+import PollerChannels
 import PollerDeliveries
-import PollerDelivery
 import PollerGateway
 import PollerHints
 import PollerNet

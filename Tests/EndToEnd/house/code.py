@@ -23,7 +23,7 @@ LAYERS = [
     {"PollerHints"},
     {"PollerPlanning"},
     {"PollerRedis", "PollerNet", "PollerWords", "PollerTesting"},
-    {"PollerUpstreams", "PollerDelivery", "PollerGateway", "PollerAPI", "PollerTracing"},
+    {"PollerUpstreams", "PollerChannels", "PollerGateway", "PollerAPI", "PollerTracing"},
     {"pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench"},
     {"pollerd-program", "pollerctl-program", "stripe-sandbox-program", "poller-program"},
     {"example-watch-payment", "example-follow-events", "example-register-endpoint"},

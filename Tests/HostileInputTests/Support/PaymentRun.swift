@@ -11,8 +11,8 @@ import Testing
 
 @testable import Poller
 @testable import PollerAPI
+@testable import PollerChannels
 @testable import PollerDeliveries
-@testable import PollerDelivery
 @testable import PollerPayments
 @testable import PollerQueue
 @testable import PollerUpstreams

@@ -4,7 +4,7 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import PollerDelivery
+@testable import PollerChannels
 
 @Suite("The parts of an email")
 struct MailPartsTests {

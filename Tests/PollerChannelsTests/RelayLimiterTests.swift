@@ -1,7 +1,7 @@
 import PollerTesting
 import Testing
 
-@testable import PollerDelivery
+@testable import PollerChannels
 
 @Suite("The connection limit of an email relay")
 struct RelayLimiterTests {

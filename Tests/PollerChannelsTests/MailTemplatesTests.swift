@@ -7,7 +7,7 @@ import PollerWatches
 import PollerWords
 import Testing
 
-@testable import PollerDelivery
+@testable import PollerChannels
 
 @Suite("The text of an email")
 struct MailTemplatesTests {

@@ -6,7 +6,7 @@ import PollerWatches
 import PollerWords
 import Testing
 
-@testable import PollerDelivery
+@testable import PollerChannels
 
 @Suite("The occasions of payment emails")
 struct PaymentMailTests {

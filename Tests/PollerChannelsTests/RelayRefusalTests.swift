@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerTesting
 import Testing
 
-@testable import PollerDelivery
+@testable import PollerChannels
 
 @Suite(
     "Refusals of a relay",

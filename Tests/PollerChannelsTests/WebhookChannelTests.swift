@@ -7,7 +7,7 @@ import PollerNet
 import PollerTesting
 import Testing
 
-@testable import PollerDelivery
+@testable import PollerChannels
 @testable import PollerOperations
 @testable import PollerWatches
 

@@ -7,7 +7,7 @@ import PollerQueue
 import PollerTesting
 import Testing
 
-@testable import PollerDelivery
+@testable import PollerChannels
 @testable import PollerWatches
 
 @Suite(

@@ -4,8 +4,8 @@ import PollerPayments
 import PollerTesting
 import Testing
 
+@testable import PollerChannels
 @testable import PollerDeliveries
-@testable import PollerDelivery
 
 @Suite(
     "The sender of a shop's emails",

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerNet
 import Testing
 
-@testable import PollerDelivery
+@testable import PollerChannels
 
 @Suite("The parts of a webhook")
 struct WebhookPartsTests {

@@ -5,7 +5,7 @@ import PollerNet
 import PollerTesting
 import Testing
 
-@testable import PollerDelivery
+@testable import PollerChannels
 
 @Suite(
     "Webhook recipients with broken responses or several addresses",
