@@ -49,10 +49,11 @@ NAMES = {
     "start": "start: an endpoint read",
     "audit_lanes": "fsck: 500 lanes",
     "audit_items": "fsck: a watch",
-    "settled": "outbox: what is dealt with",
-    "fade": "janitor: fold a payment",
-    "trim": "janitor: an entry of the outbox",
-    "purge": "janitor: forget a payment",
+    "settled": "outbox: acknowledged position",
+    "compact": "retention: compact a payment",
+    "reduce": "retention: reduce a payment",
+    "trim": "retention: trim an entry",
+    "purge": "retention: purge a payment",
     "beat": "heartbeat",
 }
 

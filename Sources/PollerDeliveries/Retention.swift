@@ -29,7 +29,7 @@ package struct Retention<
     private let clock: C
     private let logger: Logger
 
-    /// Creates a service that applies `spans`; `suspects` sets aside a partition whose folding crashes processes.
+    /// Creates a service that applies `spans`; `suspects` sets aside a partition whose compaction crashes processes.
     package init(
         outbox: Events,
         watches: Watches,
@@ -75,7 +75,7 @@ package struct Retention<
             }
         }
         for partition in 0..<watches.partitions {
-            // These two steps decode stored data, unlike the others, which are scripts.
+            // These two steps decode stored data, unlike the others, which are scripts. Their names are stored.
             let suspect = Suspect(.retention, partition: partition, name: "fold")
             await attempt { () throws(StoreError) in
                 _ = try await suspects.handle(one: suspect) {
@@ -85,7 +85,7 @@ package struct Retention<
                     #endif
                     var isMore = true
                     while isMore {
-                        isMore = try await watches.fade(
+                        isMore = try await watches.removeBodies(
                             partition: partition,
                             retention: spans.bodiesAtLeast
                         )
@@ -115,7 +115,7 @@ package struct Retention<
         }
         for partition in 0..<deliveries.partitions {
             await attempt { () throws(StoreError) in
-                while try await deliveries.fade(
+                while try await deliveries.trimAttempts(
                     partition: partition,
                     retention: spans.bodiesAtLeast
                 ) {}

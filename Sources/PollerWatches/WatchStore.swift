@@ -92,7 +92,7 @@ package protocol WatchStore: LeaseQueue where Item == Watch, Change == WatchChan
     /// true when there may be more.
     ///
     /// Open watches keep them, because the next step and the payer's page are built from the newest object.
-    func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool
+    func removeBodies(partition: Int, retention: Duration) async throws(StoreError) -> Bool
 
     /// Restores archived watches as closed.
     ///

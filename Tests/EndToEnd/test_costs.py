@@ -94,7 +94,7 @@ def test_the_redis_memory_of_a_payment_matches_the_guide(chaos, receivers: int, 
     wait_until(lambda: bytes_of_payments(cluster) - none < packed - 60, 120, "the outbox lets go", pause_s=5)
     outbox = bytes_of_payments(cluster) - none
     age(cluster, 8)
-    forget(cluster, "janitor")
+    forget(cluster, "reducer")
     wait_until(lambda: bytes_of_payments(cluster) - none < outbox - 300, 60, "the bodies go", pause_s=2)
     time.sleep(3)
     old = bytes_of_payments(cluster) - none

@@ -240,7 +240,7 @@ package struct AttemptRecord: Hashable, Sendable {
     }
 
     /// The form of the attempt that is kept when it is old; `nil` if it is deleted.
-    package var faded: AttemptRecord? {
+    package var withoutDetails: AttemptRecord? {
         guard outcome == .delivered else { return nil }
         return AttemptRecord(acceptedAt: Timestamp(ms: at.ms / 1000 * 1000), seq: seq)
     }

@@ -15,7 +15,7 @@ where Item == Delivery, Change == DeliveryChange {
     /// Deletes the attempts of deliveries that succeeded longer ago; the accepted event numbers are kept.
     ///
     /// - Returns: whether there is more to do.
-    func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool
+    func trimAttempts(partition: Int, retention: Duration) async throws(StoreError) -> Bool
 
     /// Returns counts for operators, over all partitions.
     func stats() async throws(StoreError) -> StoreStats

@@ -18,7 +18,7 @@ package enum SuspectReader: String, Hashable, Sendable, CaseIterable {
     case replay
     /// Fallback checks of held endpoints, in the notifiers.
     case fallback
-    /// Folding of old event bodies in a partition, in the notifiers.
+    /// The compaction of old events in a partition, in the notifiers.
     case retention
 
     /// The time for which a mark may belong to a process that is still at work; an older one counts as a death.

@@ -72,7 +72,10 @@ extension RedisDeliveryQueue {
             + entries.compactMap { $0.bytes.flatMap(PackedAttempt.attempt) }
     }
 
-    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+    package func trimAttempts(
+        partition: Int,
+        retention: Duration
+    ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
             redis.scripts[.trimAttempts],
             partition: partition,

@@ -9,7 +9,7 @@ import PollerWatches
 ///
 /// *Approach.* Their summaries (``Event/shortSummary``) are joined and packed together, with a dictionary of summaries
 /// (``FoldedDictionary``). The parts that an event shares with the previous one, or with those of other payments, then
-/// cost a few bytes. Only a program can pack them, so the janitor reads the logs (fold_read.lua), and writes the result
+/// cost a few bytes. Only a program can pack them, so `Retention` reads the logs (fold_read.lua), and writes the result
 /// if nothing was added meanwhile (fold_write.lua).
 ///
 /// *Shape*: ``mark``, the number of events (1 byte), the unpacked length (3, big-endian, whose first bits are
@@ -18,7 +18,7 @@ import PollerWatches
 /// reopened. It is the first entry of the log, or a field of the item if it is short (lib_folded_events.lua).
 ///
 /// Some minutes after a watch has closed, its events are packed together without a change: five of them then take half
-/// as much. Events restored from an archive (restore.lua) are also one entry. Both stay complete until the janitor
+/// as much. Events restored from an archive (restore.lua) are also one entry. Both stay complete until `Retention`
 /// removes the bodies of events.
 enum FoldedEvents {
     /// The first byte.

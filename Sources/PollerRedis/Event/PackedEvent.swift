@@ -9,7 +9,7 @@ import PollerWatches
 ///
 /// *Approach.* A worker records the event's JSON, to be published, and these bytes, to be stored in the log. They hold
 /// the JSON packed with a dictionary of common parts of events (``Compressor``). Some days after a watch has
-/// ended, the janitor replaces all of its events by one short entry (``FoldedEvents``).
+/// ended, `Retention` replaces all of its events by one short entry (``FoldedEvents``).
 ///
 /// *Shape*: ``mark``, lengths of the body packed (3 bytes) and unpacked (3), both big-endian; the body; then the
 /// metadata, as JSON or in its short form (``ShortText``), which the recording script appends, or nothing. An event

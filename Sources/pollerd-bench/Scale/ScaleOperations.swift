@@ -293,8 +293,8 @@ struct ScaleOperations {
             _ = try await watches.compact(partition: number, after: .zero)
             return max(min(closed, 64), 1)
         }
-        try await add("fade", "a payment loses its bodies, 64 together", partitions) { number in
-            _ = try await watches.fade(partition: number, retention: .zero)
+        try await add("reduce", "a payment loses its bodies, 64 together", partitions) { number in
+            _ = try await watches.removeBodies(partition: number, retention: .zero)
             return max(min(closed, 64), 1)
         }
         try await skipOutbox()

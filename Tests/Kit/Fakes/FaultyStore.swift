@@ -56,9 +56,12 @@ extension FaultyStore: LeaseQueue, WatchStore, FaultyLeaseQueue where Base: Watc
         }
     }
 
-    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+    package func removeBodies(
+        partition: Int,
+        retention: Duration
+    ) async throws(StoreError) -> Bool {
         try await plan.run(.other) { () throws(StoreError) in
-            try await base.fade(partition: partition, retention: retention)
+            try await base.removeBodies(partition: partition, retention: retention)
         }
     }
 
@@ -304,9 +307,12 @@ package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLe
         return unstored
     }
 
-    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+    package func trimAttempts(
+        partition: Int,
+        retention: Duration
+    ) async throws(StoreError) -> Bool {
         try await plan.run(.other) { () throws(StoreError) in
-            try await base.fade(partition: partition, retention: retention)
+            try await base.trimAttempts(partition: partition, retention: retention)
         }
     }
 

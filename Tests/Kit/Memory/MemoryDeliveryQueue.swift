@@ -125,12 +125,16 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         changing { queue, now in queue.recall(lost, now: now) }
     }
 
-    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+    package func trimAttempts(
+        partition: Int,
+        retention: Duration
+    ) async throws(StoreError) -> Bool {
         changing { queue, now in
             let oldest = queue[partition].gap.olderThan(retention, at: now)
             queue[partition].change(closedUpTo: oldest) { record in
                 guard record.delivery.state.dead.isEmpty else { return }
-                record.attempts = record.attempts.compactMap(\.faded).suffix(Self.acceptedMax)
+                let reduced = record.attempts.compactMap(\.withoutDetails)
+                record.attempts = reduced.suffix(Self.acceptedMax)
             }
         }
         return false

@@ -211,10 +211,13 @@ extension MemoryStore {
         false
     }
 
-    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+    package func removeBodies(
+        partition: Int,
+        retention: Duration
+    ) async throws(StoreError) -> Bool {
         changing { state, now in
             let oldest = state.queue[partition].gap.olderThan(retention, at: now)
-            state.queue[partition].change(closedUpTo: oldest) { $0.fade() }
+            state.queue[partition].change(closedUpTo: oldest) { $0.removeBodies() }
         }
         return false
     }

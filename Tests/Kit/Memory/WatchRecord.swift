@@ -77,7 +77,7 @@ struct WatchRecord: Sendable {
     }
 
     /// Removes the bodies of its events.
-    mutating func fade() { log = log.map(\.withoutBody) }
+    mutating func removeBodies() { log = log.map(\.withoutBody) }
 
     /// Removes its events, and continues their numbers.
     mutating func forgetLog() {

@@ -126,14 +126,14 @@ extension QueueConformance {
             let whole = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(whole, archived.events, "its events")
             try await bench.advance(ms: 11_000)
-            while try await bench.watches.fade(
+            while try await bench.watches.removeBodies(
                 partition: bench.partition(of: key),
                 retention: .seconds(10)
             ) {}
-            let faded = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(faded, archived.events.map(\.withoutBody), "without bodies")
+            let reduced = try await bench.watches.events(of: key, after: 0, limit: 9)
+            try bench.equal(reduced, archived.events.map(\.withoutBody), "without bodies")
             try bench.expect(
-                faded.allSatisfy(\.isRestored),
+                reduced.allSatisfy(\.isRestored),
                 "a restored event would be delivered again"
             )
             try await bench.enqueue(key)

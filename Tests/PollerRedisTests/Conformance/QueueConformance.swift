@@ -11,7 +11,7 @@ enum QueueConformance {
         + turns + ahead + control + slowing + circuits + poison + quarantine + doubt + explaining
         + fusing + members + registry + endpointLimits + names + clocks + payments + afterSettlement
         + paidOrders + uncoveredHints + notices + notes + tenantIsolation + spending + namedRequests
-        + fading
+        + compaction
         + restoring + suspects + outdatedPolls
 
     /// All cases.

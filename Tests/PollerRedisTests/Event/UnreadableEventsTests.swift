@@ -99,13 +99,13 @@ struct UnreadableEventsTests {
                     "event not understood account=acct_1 seq=\(isFirst ? 1 : 2) source=src_1"
                 ]
             )
-            try await fade(key, of: store)
+            try await removeBodies(key, of: store)
             #expect(try await entries(of: key, in: store) == [entry])
         }
     }
 
     @Test(
-        "the janitor leaves a log with a damaged entry as it is",
+        "retention leaves a log with a damaged entry as it is",
         arguments: [
             Array("damaged".utf8), [FoldedEvents.mark, 1, 0, 0, 9, 1, 2],
             [FoldedEvents.mark, 0, 0, 0, 9, 1, 2],
@@ -119,7 +119,7 @@ struct UnreadableEventsTests {
             }
             try await damage(key, at: 0, bytes, of: store)
             let log = try await entries(of: key, in: store)
-            try await fade(key, of: store)
+            try await removeBodies(key, of: store)
             #expect(try await entries(of: key, in: store) == log)
         }
     }
@@ -160,11 +160,11 @@ struct UnreadableEventsTests {
     }
 
     /// Reduces the events of all watches that have closed.
-    private func fade(_ key: WatchKey, of store: RedisWatchStore) async throws {
+    private func removeBodies(_ key: WatchKey, of store: RedisWatchStore) async throws {
         // A watch closed in the current millisecond is not older than it.
         let closed = try await time(of: store)
         while try await time(of: store) <= closed {}
-        while try await store.fade(partition: store.partition(of: key), retention: .zero) {}
+        while try await store.removeBodies(partition: store.partition(of: key), retention: .zero) {}
     }
 
     /// Returns the clock of Redis in ms.

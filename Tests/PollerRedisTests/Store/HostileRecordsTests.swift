@@ -356,7 +356,7 @@ struct HostileRecordsTests {
         for key in others { #expect(try await store.cancel(key), what) }
         try await harness.advance(by: .seconds(90))
         for _ in 0..<3 {
-            _ = try await store.fade(partition: 0, retention: .seconds(1))
+            _ = try await store.removeBodies(partition: 0, retention: .seconds(1))
             _ = try await store.purge(
                 partition: 0,
                 retention: .seconds(60),

@@ -134,13 +134,13 @@ extension StoreExercise {
         }
     }
 
-    /// Runs the operations of the janitor.
+    /// Runs the operations of `Retention`.
     func keepTidy(_ outcome: inout Outcome) async {
         let (store, queue) = (harness.store, harness.queue)
         for partition in partitions {
-            await outcome.attempt("fade") {
-                _ = try await store.fade(partition: partition, retention: .zero)
-                _ = try await queue.fade(partition: partition, retention: .zero)
+            await outcome.attempt("remove bodies") {
+                _ = try await store.removeBodies(partition: partition, retention: .zero)
+                _ = try await queue.trimAttempts(partition: partition, retention: .zero)
             }
             await outcome.attempt("trim") {
                 try await harness.outbox.trim(partition: partition, retention: .seconds(3600))

@@ -97,7 +97,7 @@ extension DeliveryHandlerTests {
         #expect(try await sent(deliveries) == ["a", "b", "c"])
         let mark = DeliveryMark(url: try NotifyURL("https://a.example/hook"), watch: key)
         let partition = deliveries.id(of: mark.endpoint, key).partition
-        while try await deliveries.fade(partition: partition, retention: .zero) {}
+        while try await deliveries.trimAttempts(partition: partition, retention: .zero) {}
         let later = VirtualTime()
         later.advance(by: .seconds(36 * 86_400))
         let after = DeliveryHandlerTests(store: MemoryStore(time: later))

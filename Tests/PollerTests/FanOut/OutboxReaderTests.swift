@@ -285,5 +285,8 @@ struct SlowMarks: DeliveryQueue, FaultyLeaseQueue {
 
     func stats() async throws(StoreError) -> StoreStats { try await base.stats() }
 
-    func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool { false }
+    func trimAttempts(
+        partition: Int,
+        retention: Duration
+    ) async throws(StoreError) -> Bool { false }
 }

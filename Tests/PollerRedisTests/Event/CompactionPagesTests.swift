@@ -9,9 +9,9 @@ import Testing
 
 @testable import PollerRedis
 
-/// The janitor reads the logs of closed watches in several parts if they are long.
+/// `Retention` reads the logs of closed watches in several parts if they are long.
 @Suite("Pages of long logs")
-struct FadingPagesTests {
+struct CompactionPagesTests {
     /// Each log has one event of 60 KB, which packing halves, and one without an object.
     ///
     /// `apart` is the time between the ends of two watches, in ms: all that end in one millisecond are read together.
@@ -32,7 +32,7 @@ struct FadingPagesTests {
             }
             try await harness.advance(by: .seconds(60))
             var count = 1
-            while try await store.fade(partition: 0, retention: .seconds(1)) { count += 1 }
+            while try await store.removeBodies(partition: 0, retention: .seconds(1)) { count += 1 }
             #expect(count == parts)
             for key in keys {
                 let events = try await store.events(of: key, after: 0, limit: 9)

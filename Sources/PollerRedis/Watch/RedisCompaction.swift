@@ -2,7 +2,7 @@ import PollerIdentity
 package import PollerQueue
 import RedisClient
 
-/// Packing the events of closed watches together, and deleting their bodies.
+/// Compacting the events of closed watches, and removing their bodies.
 extension RedisWatchStore {
     package func compact(partition: Int, after span: Duration) async throws(StoreError) -> Bool {
         try await fold(partition, .compacted, after: span, entriesMin: 2) {
@@ -10,7 +10,10 @@ extension RedisWatchStore {
         }
     }
 
-    package func fade(partition: Int, retention: Duration) async throws(StoreError) -> Bool {
+    package func removeBodies(
+        partition: Int,
+        retention: Duration
+    ) async throws(StoreError) -> Bool {
         try await fold(partition, .faded, after: retention, entriesMin: 1, Self.reduced)
     }
 

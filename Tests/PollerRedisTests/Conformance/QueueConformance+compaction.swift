@@ -8,7 +8,7 @@ import PollerWatches
 
 extension QueueConformance {
     /// The storage of events, and their reduced form.
-    static let fading: [ConformanceCase] = [
+    static let compaction: [ConformanceCase] = [
         ConformanceCase("an event is read from log and outbox as recorded, byte for byte") {
             bench in
             let key = bench.key("1")
@@ -44,7 +44,7 @@ extension QueueConformance {
             ])
             let before = try await bench.events([old, young, open])
             try await bench.advance(ms: 3000)
-            try await bench.fade(old, after: .seconds(10))
+            try await bench.removeBodies(old, after: .seconds(10))
             let after = try await bench.events([old, young, open])
             try bench.equal(after[0], before[0].map(\.withoutBody), "events of the old watch")
             try bench.expect(after[0].allSatisfy { !$0.hasBody }, "an object was left")
@@ -61,17 +61,17 @@ extension QueueConformance {
             try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)
             try await bench.end(key)
             try await bench.advance(ms: 11_000)
-            try await bench.fade(key, after: .seconds(10))
+            try await bench.removeBodies(key, after: .seconds(10))
             try await bench.enqueue(key)
             try await bench.end(key)
             let whole = try await bench.events([key])[0]
             try bench.equal(whole.count, 2, "events")
             try bench.expect(!whole[0].hasBody && whole[1].hasBody, "bodies")
             try await bench.advance(ms: 11_000)
-            try await bench.fade(key, after: .seconds(10))
-            let faded = try await bench.events([key])[0]
-            try bench.equal(faded, whole.map(\.withoutBody), "events")
-            try bench.equal(try await bench.snapshot(key).lastEvent, faded.last, "the newest")
+            try await bench.removeBodies(key, after: .seconds(10))
+            let reduced = try await bench.events([key])[0]
+            try bench.equal(reduced, whole.map(\.withoutBody), "events")
+            try bench.equal(try await bench.snapshot(key).lastEvent, reduced.last, "the newest")
         },
         ConformanceCase("events that are packed together are read byte for byte from any seq") {
             bench in
@@ -100,11 +100,11 @@ extension QueueConformance {
             try await bench.compact(key, after: .seconds(10))
             try await bench.readsAll(more, of: key)
             try bench.equal(try await bench.snapshot(key).lastEvent, more.last, "the newest")
-            try await bench.fade(key, after: .seconds(10))
-            let faded = try await bench.events([key])[0]
-            try bench.equal(faded, more.map(\.withoutBody), "the reduced events")
+            try await bench.removeBodies(key, after: .seconds(10))
+            let reduced = try await bench.events([key])[0]
+            try bench.equal(reduced, more.map(\.withoutBody), "the reduced events")
             try await bench.compact(key, after: .zero)
-            try bench.equal(try await bench.events([key])[0], faded, "the same")
+            try bench.equal(try await bench.events([key])[0], reduced, "the same")
         },
         ConformanceCase("a log keeps its last hundred events after some were packed together") {
             bench in
@@ -139,7 +139,7 @@ extension QueueConformance {
             try await bench.end(key)
             let whole = try await bench.events([key])[0]
             try await bench.advance(ms: 11_000)
-            try await bench.fade(key, after: .seconds(10))
+            try await bench.removeBodies(key, after: .seconds(10))
             try await bench.enqueue(key)
             try await bench.end(key)
             let all = whole.map(\.withoutBody) + (try await bench.events([key])[0].suffix(1))
@@ -187,7 +187,7 @@ extension QueueConformance {
             try await bench.advance(ms: 3000)
             for partition in 0..<bench.deliveries.partitions {
                 let queue = bench.deliveries
-                while try await queue.fade(partition: partition, retention: .seconds(10)) {}
+                while try await queue.trimAttempts(partition: partition, retention: .seconds(10)) {}
             }
             func kept(_ mark: DeliveryMark) async throws -> [AttemptRecord] {
                 let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
@@ -195,7 +195,7 @@ extension QueueConformance {
             }
             try bench.equal(
                 try await kept(done),
-                attempts[0].compactMap(\.faded),
+                attempts[0].compactMap(\.withoutDetails),
                 "attempts of the old delivery"
             )
             try bench.equal(try await kept(dead), attempts[1], "attempts of the dead delivery")
@@ -204,7 +204,7 @@ extension QueueConformance {
             try await bench.deliveries.mark([done])
             let third = bench.attempt(3, .delivered)
             try await bench.end(try await bench.take(done), .close(.settled), attempt: third)
-            let all = attempts[0].compactMap(\.faded) + [third]
+            let all = attempts[0].compactMap(\.withoutDetails) + [third]
             try bench.equal(try await kept(done), all, "attempts after one more")
         },
         ConformanceCase("many watches that closed at the same time all lose their bodies") {
@@ -220,9 +220,9 @@ extension QueueConformance {
                 ended += leases.count
             }
             try await bench.advance(ms: 20_000)
-            try await bench.fade(keys[0], after: .seconds(10))
+            try await bench.removeBodies(keys[0], after: .seconds(10))
             let events = try await bench.events(keys)
-            try bench.equal(events.count { $0.first?.hasBody == false }, keys.count, "faded")
+            try bench.equal(events.count { $0.first?.hasBody == false }, keys.count, "no body")
         },
     ]
 
@@ -283,8 +283,8 @@ extension ConformanceBench {
         try equal(published.map(\.json), all.map(\.json), "its events in the outbox")
     }
 
-    fileprivate func fade(_ key: WatchKey, after retention: Duration) async throws {
-        while try await watches.fade(partition: partition(of: key), retention: retention) {}
+    fileprivate func removeBodies(_ key: WatchKey, after retention: Duration) async throws {
+        while try await watches.removeBodies(partition: partition(of: key), retention: retention) {}
     }
 
     fileprivate func events(_ keys: [WatchKey]) async throws -> [[Event]] {
