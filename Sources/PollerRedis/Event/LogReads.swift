@@ -25,7 +25,7 @@ struct LogRead: Sendable {
     ) -> (events: [Event], rest: LogRead?) {
         let part = LogPart(reply)
         let first = part.last - part.entries.count + 1
-        // Folded events are one entry of the log, which is returned whole.
+        // Compacted events are one entry of the log, which is returned whole.
         let found = part.entries.enumerated().flatMap { index, entry -> [Event] in
             let stored = entry.bytes ?? []
             let events = PackedEvent.events(stored, of: key)
@@ -48,8 +48,8 @@ struct LogRead: Sendable {
         for value in part.entries {
             number += 1
             guard let stored = value.bytes else { continue }
-            if stored.first == FoldedEvents.mark {
-                let events = FoldedEvents.events(stored, of: key)
+            if stored.first == CompactedEvents.mark {
+                let events = CompactedEvents.events(stored, of: key)
                 found += events.map { LoggedEvent($0) }
                 if !events.isEmpty {
                     report(stored, events, number, after: part.previous, to: unreadable)

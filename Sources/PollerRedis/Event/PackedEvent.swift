@@ -9,7 +9,7 @@ import PollerWatches
 ///
 /// *Approach.* A worker records the event's JSON, to be published, and these bytes, to be stored in the log. They hold
 /// the JSON packed with a dictionary of common parts of events (``Compressor``). Some days after a watch has
-/// ended, `Retention` replaces all of its events by one short entry (``FoldedEvents``).
+/// ended, `Retention` replaces all of its events by one short entry (``CompactedEvents``).
 ///
 /// *Shape*: ``mark``, lengths of the body packed (3 bytes) and unpacked (3), both big-endian; the body; then the
 /// metadata, as JSON or in its short form (``ShortText``), which the recording script appends, or nothing. An event
@@ -125,15 +125,15 @@ extension PackedEvent {
 }
 
 extension PackedEvent {
-    /// Reads the events of a log entry: one event, or several folded ones.
+    /// Reads the events of a log entry: one event, or several compacted ones.
     static func events(_ stored: [UInt8], of key: WatchKey) -> [Event] {
         events(stored, of: key, source: key.source.description)
     }
 
-    /// Reads the events of a log entry; only a watch has folded ones, and a `key`.
+    /// Reads the events of a log entry; only a watch has compacted ones, and a `key`.
     static func events(_ stored: [UInt8], of key: WatchKey?, source: String) -> [Event] {
-        if stored.first == FoldedEvents.mark {
-            return key.map { FoldedEvents.events(stored, of: $0) } ?? []
+        if stored.first == CompactedEvents.mark {
+            return key.map { CompactedEvents.events(stored, of: $0) } ?? []
         }
         return event(stored, source: source).map { [$0] } ?? []
     }
@@ -151,7 +151,7 @@ extension PackedEvent {
 
     /// Returns the number of events that an entry has, even if not all of them are understood.
     static func count(of stored: [UInt8]) -> Int {
-        stored.first == FoldedEvents.mark ? FoldedEvents.count(of: stored) : 1
+        stored.first == CompactedEvents.mark ? CompactedEvents.count(of: stored) : 1
     }
 }
 

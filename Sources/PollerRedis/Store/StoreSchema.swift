@@ -22,7 +22,7 @@ enum KeyKind: String, CaseIterable {
     case long = "o"
     /// List: an item's own log, its last 100 events, each as ``PackedEvent``, or as JSON if it cannot be packed.
     ///
-    /// Old events are folded into its first entry, or into the item (``FoldedEvents``). Name: the item's id.
+    /// Old events are compacted into its first entry, or into the item (``CompactedEvents``). Name: the item's id.
     case log = "l"
     /// List: the last 20 attempts of a delivery, for 30 days after the newest.
     ///

@@ -5,8 +5,8 @@ import RedisClient
 /// Compacting the events of closed watches, and removing their bodies.
 extension RedisWatchStore {
     package func compact(partition: Int, after span: Duration) async throws(StoreError) -> Bool {
-        try await fold(partition, .compacted, after: span, entriesMin: 2) {
-            FoldedEvents.bytes(compacting: $0, of: $1)
+        try await replaceLogs(partition, .compacted, after: span, entriesMin: 2) {
+            CompactedEvents.bytes(compacting: $0, of: $1)
         }
     }
 
@@ -14,14 +14,14 @@ extension RedisWatchStore {
         partition: Int,
         retention: Duration
     ) async throws(StoreError) -> Bool {
-        try await fold(partition, .faded, after: retention, entriesMin: 1, Self.reduced)
+        try await replaceLogs(partition, .faded, after: retention, entriesMin: 1, Self.reduced)
     }
 
     /// Replaces the logs of some watches that closed longer than `span` ago; true when there may be more.
     ///
     /// `position` is the closing time up to which this was done. Logs with fewer entries than `entriesMin` are left.
     /// `replacement` returns the entry that replaces those of a log; empty if the log stays unchanged.
-    private func fold(
+    private func replaceLogs(
         _ partition: Int,
         _ position: MetaField,
         after span: Duration,
@@ -32,7 +32,7 @@ extension RedisWatchStore {
             redis.scripts[.foldRead],
             partition: partition,
             [
-                RedisArgument(span.ms), RedisArgument(Self.foldedMax),
+                RedisArgument(span.ms), RedisArgument(Self.logsMax),
                 .string(position.rawValue), RedisArgument(entriesMin),
             ]
         )
@@ -56,13 +56,13 @@ extension RedisWatchStore {
     }
 
     /// The number of logs read at a time; fewer if they are long.
-    private static var foldedMax: Int { 64 }
+    private static var logsMax: Int { 64 }
 
     /// Returns the reduced form of a log; empty if the log stays unchanged.
     private static func reduced(_ log: [[UInt8]], of key: WatchKey) -> [UInt8] {
-        if log.count == 1, FoldedEvents.isFolded(log[0]) { return [] }
+        if log.count == 1, CompactedEvents.isReduced(log[0]) { return [] }
         // An entry in another format is not dropped.
         guard let events = PackedEvent.allEvents(of: log, of: key) else { return [] }
-        return FoldedEvents.bytes(of: events.suffix(FoldedEvents.countMax))
+        return CompactedEvents.bytes(of: events.suffix(CompactedEvents.countMax))
     }
 }

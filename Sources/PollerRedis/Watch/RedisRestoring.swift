@@ -56,7 +56,7 @@ extension RedisWatchStore {
 
     /// Returns the log as one entry; if it cannot be packed together, one entry per event.
     private func log(of archived: ArchivedWatch) -> [RedisArgument] {
-        let packed = FoldedEvents.bytes(restoring: archived.events)
+        let packed = CompactedEvents.bytes(restoring: archived.events)
         guard packed.isEmpty else { return [.bytes(packed)] }
         return archived.events.map { event in
             let stored = PackedEvent.bytes(of: event)

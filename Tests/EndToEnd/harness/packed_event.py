@@ -80,7 +80,7 @@ def events(stored: bytes, source: str) -> list[dict]:
         length = int.from_bytes(stored[2:5], "big")
         assert length & WHOLE, "the events of this entry were reduced"
         frame = stored[6 if length & RESTORED_PARTLY else 5 :]
-        text = unpacked(frame, length & ~(WHOLE | RESTORED_PARTLY | RESTORED), "EventDictionary", "FoldedDictionary")
+        text = unpacked(frame, length & ~(WHOLE | RESTORED_PARTLY | RESTORED), "EventDictionary", "CompactedDictionary")
         return [json.loads(line) for line in text.split(b"\n")]
     if stored[0] != PACKED:
         return [json.loads(stored)]

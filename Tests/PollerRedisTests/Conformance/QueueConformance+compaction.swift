@@ -128,7 +128,7 @@ extension QueueConformance {
             let some = try await bench.watches.events(of: key, after: 18, limit: 4)
             try bench.equal(some.map(\.seq), Array(19...22), "events after 18")
         },
-        ConformanceCase("a folded log is read from any seq") { bench in
+        ConformanceCase("a compacted log is read from any seq") { bench in
             let key = bench.key("1")
             try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)
             for _ in 0..<3 {

@@ -126,22 +126,22 @@ import Testing
         #expect(PackedEvent.events(Array(large.json.utf8), of: Self.key) == [large])
     }
 
-    @Test("folded events take less than a third of their packed size and lose only their bodies")
-    func folded() throws {
+    @Test("reduced events take less than a third of their packed size and lose only their bodies")
+    func reduced() throws {
         let events = try Self.five()
-        let folded = FoldedEvents.bytes(of: events)
+        let reduced = CompactedEvents.bytes(of: events)
         let packed = events.reduce(0) { $0 + PackedEvent.bytes(of: $1).count }
-        #expect(folded.count * 3 < packed, "\(folded.count) bytes instead of \(packed)")
-        #expect(PackedEvent.events(folded, of: Self.key) == events.map(\.withoutBody))
-        #expect(PackedEvent.events(folded, of: nil, source: "").isEmpty)
-        // Folded once more, with an event recorded since.
-        let again = PackedEvent.events(folded, of: Self.key) + [try event()]
-        let twice = PackedEvent.events(FoldedEvents.bytes(of: again), of: Self.key)
+        #expect(reduced.count * 3 < packed, "\(reduced.count) bytes instead of \(packed)")
+        #expect(PackedEvent.events(reduced, of: Self.key) == events.map(\.withoutBody))
+        #expect(PackedEvent.events(reduced, of: nil, source: "").isEmpty)
+        // Reduced once more, with an event recorded since.
+        let again = PackedEvent.events(reduced, of: Self.key) + [try event()]
+        let twice = PackedEvent.events(CompactedEvents.bytes(of: again), of: Self.key)
         #expect(twice == again.map(\.withoutBody))
     }
 
-    @Test("a folded event stores its ID only if its run began too long ago to derive it")
-    func foldedIDs() throws {
+    @Test("a reduced event stores its ID only if its run began too long ago to derive it")
+    func reducedIDs() throws {
         let span = RetentionSpans.deliveryMax
         var sizes: [Int] = []
         for age in [Duration.zero, span, span * 22, span * 40] {
@@ -159,31 +159,31 @@ import Testing
                     .replacing("2026-11-24T11:24:45.639Z", with: "\(polledAt)")
                 return try #require(Event(json: json))
             }
-            let folded = FoldedEvents.bytes(of: events)
-            #expect(PackedEvent.events(folded, of: Self.key) == events.map(\.withoutBody))
-            sizes.append(folded.count)
+            let reduced = CompactedEvents.bytes(of: events)
+            #expect(PackedEvent.events(reduced, of: Self.key) == events.map(\.withoutBody))
+            sizes.append(reduced.count)
         }
         let whole = sizes.removeLast()
         #expect(sizes.allSatisfy { $0 < 100 && $0 + 80 < whole }, "\(sizes) and \(whole)")
     }
 
-    @Test("events restored from an archive keep their bytes, and their mark after folding")
+    @Test("events restored from an archive keep their bytes, and their mark after a reduction")
     func restored() throws {
         let events = try Self.five().map { event in
             var event = event
             event.isRestored = true
             return event
         }
-        let whole = FoldedEvents.bytes(restoring: events)
+        let whole = CompactedEvents.bytes(restoring: events)
         #expect(PackedEvent.events(whole, of: Self.key) == events)
-        #expect(!FoldedEvents.isFolded(whole))
-        let faded = FoldedEvents.bytes(of: PackedEvent.events(whole, of: Self.key))
-        #expect(PackedEvent.events(faded, of: Self.key) == events.map(\.withoutBody))
-        #expect(FoldedEvents.isFolded(faded))
-        // Some were recorded later, and this stays known after all are folded.
+        #expect(!CompactedEvents.isReduced(whole))
+        let reduced = CompactedEvents.bytes(of: PackedEvent.events(whole, of: Self.key))
+        #expect(PackedEvent.events(reduced, of: Self.key) == events.map(\.withoutBody))
+        #expect(CompactedEvents.isReduced(reduced))
+        // Some were recorded later, and this stays known after all are reduced.
         var later = events
         for index in 3..<5 { later[index].isRestored = false }
-        let both = PackedEvent.events(FoldedEvents.bytes(of: later), of: Self.key)
+        let both = PackedEvent.events(CompactedEvents.bytes(of: later), of: Self.key)
         #expect(both.map(\.isRestored) == [true, true, true, false, false])
         #expect(both.map(\.id) == later.map(\.id))
     }
@@ -192,14 +192,14 @@ import Testing
     func compacted() throws {
         let events = try Self.five().map { $0.carrying(metadata: #"{"order":"A77"}"#) }
         let log = events.map { PackedEvent.bytes(of: $0) }
-        let compact = FoldedEvents.bytes(compacting: log, of: Self.key)
+        let compact = CompactedEvents.bytes(compacting: log, of: Self.key)
         let size = log.reduce(0) { $0 + $1.count }
         #expect(compact.count * 2 < size, "\(compact.count) bytes instead of \(size)")
         #expect(PackedEvent.events(compact, of: Self.key).map(\.json) == events.map(\.json))
-        #expect(!FoldedEvents.isFolded(compact))
+        #expect(!CompactedEvents.isReduced(compact))
         // Once more, with an event recorded since, which may be stored as JSON.
         let more = [compact, Array(try event().json.utf8), log[0]]
-        let again = FoldedEvents.bytes(compacting: more, of: Self.key)
+        let again = CompactedEvents.bytes(compacting: more, of: Self.key)
         let all = events + [try event(), events[0]]
         #expect(PackedEvent.events(again, of: Self.key).map(\.json) == all.map(\.json))
     }
@@ -208,8 +208,8 @@ import Testing
     func uncompacted() throws {
         let events = try Self.five()
         let log = events.map { PackedEvent.bytes(of: $0) }
-        let restored = FoldedEvents.bytes(restoring: events)
-        let reduced = FoldedEvents.bytes(of: events)
+        let restored = CompactedEvents.bytes(restoring: events)
+        let reduced = CompactedEvents.bytes(of: events)
         let large = try #require(
             Event(json: Self.json.replacing("Jenny", with: String(repeating: "x", count: 1 << 16)))
         )
@@ -218,26 +218,26 @@ import Testing
             restored, reduced, PackedEvent.bytes(of: large), PackedEvent.bytes(of: other), [], [9],
             Array(log[0].dropLast()),
         ] {
-            #expect(FoldedEvents.bytes(compacting: [entry] + log, of: Self.key).isEmpty)
+            #expect(CompactedEvents.bytes(compacting: [entry] + log, of: Self.key).isEmpty)
         }
         let many = Array(repeating: log, count: 7).flatMap(\.self)
-        #expect(FoldedEvents.bytes(compacting: many, of: Self.key).isEmpty)
+        #expect(CompactedEvents.bytes(compacting: many, of: Self.key).isEmpty)
     }
 
-    @Test("damaged folded events are read or ignored without a crash", arguments: 0..<200)
-    func damagedFold(seed: Int) throws {
+    @Test("damaged reduced events are read or ignored without a crash", arguments: 0..<200)
+    func damagedEntry(seed: Int) throws {
         var generator = SeededGenerator(seed: UInt64(seed))
-        var folded = FoldedEvents.bytes(of: try Self.five())
+        var reduced = CompactedEvents.bytes(of: try Self.five())
         if Bool.random(using: &generator) {
-            folded = Array(folded.prefix(Int.random(in: 0..<folded.count, using: &generator)))
+            reduced = Array(reduced.prefix(Int.random(in: 0..<reduced.count, using: &generator)))
         }
-        if !folded.isEmpty {
-            folded[Int.random(in: folded.indices, using: &generator)] ^= UInt8.random(
+        if !reduced.isEmpty {
+            reduced[Int.random(in: reduced.indices, using: &generator)] ^= UInt8.random(
                 in: 1...255,
                 using: &generator
             )
         }
-        for event in PackedEvent.events(folded, of: Self.key) { #expect(!event.json.isEmpty) }
+        for event in PackedEvent.events(reduced, of: Self.key) { #expect(!event.json.isEmpty) }
     }
 
     /// Returns five events of one source.

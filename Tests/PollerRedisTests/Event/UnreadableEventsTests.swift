@@ -48,8 +48,8 @@ struct UnreadableEventsTests {
         "damaged events do not end a page while the log goes on",
         arguments: [[], [0], [1], [0, 1], [1, 2], [0, 1, 2], [0, 1, 2, 3]],
         [
-            Array("damaged".utf8), [FoldedEvents.mark, 1, 0, 0, 9, 1, 2],
-            [FoldedEvents.mark, 0, 0, 0, 9, 1, 2],
+            Array("damaged".utf8), [CompactedEvents.mark, 1, 0, 0, 9, 1, 2],
+            [CompactedEvents.mark, 0, 0, 0, 9, 1, 2],
         ]
     )
     func further(damaged: [Int], bytes: [UInt8]) async throws {
@@ -86,7 +86,7 @@ struct UnreadableEventsTests {
             let json = (isFirst ? all[0] : all[1]).json.replacing("acct_1", with: "acct_2")
                 .replacing(#""object":null"#, with: #""object":{}"#)
             let other = try #require(Event(json: json))
-            let entry = FoldedEvents.bytes(
+            let entry = CompactedEvents.bytes(
                 restoring: isFirst ? [other, all[1]] : [all[0], other]
             )
             let list = RedisArgument.string(list(of: key, in: store))
@@ -107,8 +107,8 @@ struct UnreadableEventsTests {
     @Test(
         "retention leaves a log with a damaged entry as it is",
         arguments: [
-            Array("damaged".utf8), [FoldedEvents.mark, 1, 0, 0, 9, 1, 2],
-            [FoldedEvents.mark, 0, 0, 0, 9, 1, 2],
+            Array("damaged".utf8), [CompactedEvents.mark, 1, 0, 0, 9, 1, 2],
+            [CompactedEvents.mark, 0, 0, 0, 9, 1, 2],
         ]
     )
     func kept(bytes: [UInt8]) async throws {

@@ -1,4 +1,4 @@
--- Preface of the scripts that read or write reduced events (FoldedEvents.swift).
+-- Preface of the scripts that read or write reduced events (CompactedEvents.swift).
 --
 -- A short value is stored in its item, in two fields that keep the hash compact (hash-max-listpack-value): a list of
 -- its own takes Redis three times as much. A longer value is the first entry of the log. In both cases it precedes all

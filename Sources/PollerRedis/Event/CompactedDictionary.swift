@@ -1,8 +1,8 @@
-/// The dictionary of Zstandard for folded events (``FoldedEvents``): ``text`` follows that of ``EventDictionary``.
+/// The Zstandard dictionary of ``CompactedEvents``: ``text`` follows that of ``EventDictionary``.
 ///
 /// It has the consecutive summaries of a card's intent and of a source that are paid. It is part of the stored format,
 /// so it never changes. A better one gets a mark of its own.
-enum FoldedDictionary {
+enum CompactedDictionary {
     /// The head, made like that of ``EventDictionary``, from the summaries of 2,485 watches.
     static let head =
         ""

@@ -7,10 +7,10 @@ import PollerWatches
 /// *Problem.* Without their bodies, five events are five entries of about 90 bytes. Nearly all of that is repetition:
 /// the order, the kind, the payment, the names of members.
 ///
-/// *Approach.* Their summaries (``Event/shortSummary``) are joined and packed together, with a dictionary of summaries
-/// (``FoldedDictionary``). The parts that an event shares with the previous one, or with those of other payments, then
-/// cost a few bytes. Only a program can pack them, so `Retention` reads the logs (fold_read.lua), and writes the result
-/// if nothing was added meanwhile (fold_write.lua).
+/// *Approach.* Their summaries (``Event/shortSummary``) are joined and compressed together, with a dictionary of
+/// summaries (``CompactedDictionary``). The parts that an event shares with the previous one, or with those of other
+/// payments, then cost a few bytes. Only a program can compress them, so `Retention` reads the logs (fold_read.lua), and
+/// writes the result if nothing was added meanwhile (fold_write.lua).
 ///
 /// *Shape*: ``mark``, the number of events (1 byte), the unpacked length (3, big-endian, whose first bits are
 /// ``isRestored``, ``isPartlyRestored`` and ``isWhole``), the number of restored events if only some are (1), the
@@ -20,7 +20,7 @@ import PollerWatches
 /// Some minutes after a watch has closed, its events are packed together without a change: five of them then take half
 /// as much. Events restored from an archive (restore.lua) are also one entry. Both stay complete until `Retention`
 /// removes the bodies of events.
-enum FoldedEvents {
+enum CompactedEvents {
     /// The first byte.
     static let mark: UInt8 = 2
     /// The number of bytes before the packed text.
@@ -32,8 +32,8 @@ enum FoldedEvents {
     /// The entry has the events themselves instead of their summaries.
     private static let isWhole: UInt8 = 0x40
     private static let compressor = Compressor(
-        head: FoldedDictionary.head,
-        text: EventDictionary.text + FoldedDictionary.text
+        head: CompactedDictionary.head,
+        text: EventDictionary.text + CompactedDictionary.text
     )
     /// The number of events that a log keeps; older ones are dropped.
     static let countMax = 100
@@ -43,9 +43,9 @@ enum FoldedEvents {
     /// The longest unpacked form, enough for a hundred large events.
     private static let bytesMax = 1 << 20
 
-    /// Folds events, oldest first.
+    /// Reduces events to one entry, oldest first.
     ///
-    /// - Returns: an empty array if they cannot be folded; then they stay unchanged.
+    /// - Returns: an empty array if that is not possible; then they stay unchanged.
     static func bytes(of events: some Collection<Event>) -> [UInt8] {
         bytes(of: events.map(\.shortSummary), restored: events.prefix(while: \.isRestored).count)
     }
@@ -56,8 +56,8 @@ enum FoldedEvents {
     static func bytes(restoring events: [Event]) -> [UInt8] {
         // Each is one line (``Event/json``).
         let texts = events.map(\.json)
-        let isFaded = events.allSatisfy { $0.withoutBody.json == $0.json }
-        let whole = isFaded ? [] : bytes(of: texts, restored: texts.count, marks: isWhole)
+        let isReduced = events.allSatisfy { $0.withoutBody.json == $0.json }
+        let whole = isReduced ? [] : bytes(of: texts, restored: texts.count, marks: isWhole)
         return whole.isEmpty ? bytes(of: events) : whole
     }
 
@@ -117,7 +117,7 @@ enum FoldedEvents {
     }
 
     /// Returns whether a log's only entry cannot be reduced further.
-    static func isFolded(_ stored: [UInt8]) -> Bool {
+    static func isReduced(_ stored: [UInt8]) -> Bool {
         stored.count > headLength && stored[0] == mark && stored[2] & isWhole == 0
     }
 
