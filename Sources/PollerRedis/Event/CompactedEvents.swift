@@ -9,13 +9,13 @@ import PollerWatches
 ///
 /// *Approach.* Their summaries (``Event/shortSummary``) are joined and compressed together, with a dictionary of
 /// summaries (``CompactedDictionary``). The parts that an event shares with the previous one, or with those of other
-/// payments, then cost a few bytes. Only a program can compress them, so `Retention` reads the logs (fold_read.lua), and
-/// writes the result if nothing was added meanwhile (fold_write.lua).
+/// payments, then cost a few bytes. Only a program can compress them, so `Retention` reads the logs (compact_read.lua),
+/// and writes the result if nothing was added meanwhile (compact_write.lua).
 ///
 /// *Shape*: ``mark``, the number of events (1 byte), the unpacked length (3, big-endian, whose first bits are
 /// ``isRestored``, ``isPartlyRestored`` and ``isWhole``), the number of restored events if only some are (1), the
 /// packed text (``Compressor``): summaries separated by line feeds. It precedes the events recorded after the watch was
-/// reopened. It is the first entry of the log, or a field of the item if it is short (lib_folded_events.lua).
+/// reopened. It is the first entry of the log, or a field of the item if it is short (lib_compacted_events.lua).
 ///
 /// Some minutes after a watch has closed, its events are packed together without a change: five of them then take half
 /// as much. Events restored from an archive (restore.lua) are also one entry. Both stay complete until `Retention`

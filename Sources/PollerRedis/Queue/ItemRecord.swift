@@ -107,7 +107,7 @@ struct ItemFields {
         case .closed: closed = text(bytes)
         case .crashes: crashes = count(bytes)
         // Only the scripts use these.
-        case .accepted, .folded, .foldedMore, .terms, .words, .moreWords, .token, .hasLong,
+        case .accepted, .compacted, .compactedMore, .terms, .words, .moreWords, .token, .hasLong,
             .hasError, .forgottenSeq:
             break
         }

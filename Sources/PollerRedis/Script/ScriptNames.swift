@@ -62,7 +62,7 @@ enum ScriptNames {
         literals["SEARCH.bucket"] = String(SearchTerm.bucketLength)
         literals["SEARCH.termsMax"] = String(SearchTerm.countMax)
         literals["SEARCH.wordsBytes"] = String(ShortText.bytesMax)
-        literals["PACKED.folded"] = String(CompactedEvents.mark)
+        literals["PACKED.compacted"] = String(CompactedEvents.mark)
         literals["SHORT.mark"] = String(ShortText.mark)
         literals["SHORT.markText"] = "'\\\(ShortText.mark)'"
         literals["SHORT.max"] = String(ShortText.bytesMax)

@@ -10,7 +10,7 @@ enum ScriptName: String, CaseIterable {
     case newest
     case markWatermark, outboxAcknowledged, outboxGroup, outboxHold, confirm, outboxEvents, trim,
         purge
-    case foldRead, foldWrite, trimAttempts
+    case compactRead, compactWrite, trimAttempts
     case sweepTake, sweepFinish, addUsage, setMarks, suppress, reencrypt, layoutRestore
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList, endpointCount
     case keyWrite, keyList, keyUsed, auditTrailAdd, activityAdd, activityRead
@@ -28,7 +28,7 @@ enum ScriptName: String, CaseIterable {
         case reopen
         case results
         case searchIndex
-        case foldedEvents
+        case compactedEvents
         case readItem
         case recover
         case claim
@@ -79,8 +79,8 @@ enum ScriptName: String, CaseIterable {
         case .outboxHold: PackageResources.outbox_hold_lua
         case .confirm: PackageResources.confirm_lua
         case .outboxEvents, .outboxEventsConfirmed: PackageResources.outbox_events_lua
-        case .foldRead: PackageResources.fold_read_lua
-        case .foldWrite: PackageResources.fold_write_lua
+        case .compactRead: PackageResources.compact_read_lua
+        case .compactWrite: PackageResources.compact_write_lua
         case .trimAttempts: PackageResources.trim_attempts_lua
         case .trim: PackageResources.trim_lua
         case .purge: PackageResources.purge_lua
@@ -119,13 +119,13 @@ enum ScriptName: String, CaseIterable {
         switch self {
         case .hint: [.prelude, .createdIndex, .reopen]
         case .mark, .revise, .redrive, .newest, .search: [.prelude, .createdIndex]
-        case .enqueue: [.prelude, .texts, .createdIndex, .searchIndex, .foldedEvents, .readItem]
+        case .enqueue: [.prelude, .texts, .createdIndex, .searchIndex, .compactedEvents, .readItem]
         case .index, .findUnindexed: [.prelude, .createdIndex, .searchIndex]
         case .purge, .splitRead, .splitWrite, .splitForget: [.prelude, .createdIndex, .searchIndex]
-        case .restore: [.prelude, .texts, .createdIndex, .searchIndex, .foldedEvents]
-        case .outboxEvents, .outboxEventsConfirmed: [.prelude, .texts, .foldedEvents]
-        case .read: [.prelude, .foldedEvents, .readItem]
-        case .log, .logConfirmed, .foldRead, .foldWrite: [.prelude, .foldedEvents]
+        case .restore: [.prelude, .texts, .createdIndex, .searchIndex, .compactedEvents]
+        case .outboxEvents, .outboxEventsConfirmed: [.prelude, .texts, .compactedEvents]
+        case .read: [.prelude, .compactedEvents, .readItem]
+        case .log, .logConfirmed, .compactRead, .compactWrite: [.prelude, .compactedEvents]
         case .claim: [.prelude, .recover, .claim]
         case .commit:
             [
@@ -135,7 +135,7 @@ enum ScriptName: String, CaseIterable {
         case .cancel: [.prelude, .texts, .record, .createdIndex]
         case .announce, .orderStore, .incidentStore: [.prelude, .texts, .record]
         case .release, .recall: [.prelude, .release]
-        case .audit: [.prelude, .createdIndex, .foldedEvents]
+        case .audit: [.prelude, .createdIndex, .compactedEvents]
         // They concern accounts or the store instead of partitions, and use Redis' own clock.
         case .sweepTake, .sweepFinish, .addUsage, .setMarks, .suppress, .reencrypt, .layoutRestore:
             []
@@ -154,7 +154,7 @@ extension ScriptName {
         switch self {
         case .log, .logConfirmed, .outboxEvents, .outboxEventsConfirmed, .findUnindexed, .countOpen,
             .dismiss, .index,
-            .foldRead, .foldWrite, .trimAttempts,
+            .compactRead, .compactWrite, .trimAttempts,
             .purge, .orderList, .replayNote, .quarantined, .search, .laneNames, .deadLetters,
             .newest:
             true
@@ -199,7 +199,7 @@ struct ScriptTexts {
             .reopen: Self.rendered(PackageResources.lib_reopen_lua),
             .results: Self.rendered(PackageResources.lib_results_lua),
             .searchIndex: Self.rendered(PackageResources.lib_search_index_lua),
-            .foldedEvents: Self.rendered(PackageResources.lib_folded_events_lua),
+            .compactedEvents: Self.rendered(PackageResources.lib_compacted_events_lua),
             .readItem: Self.rendered(PackageResources.lib_read_item_lua),
             .recover: Self.rendered(PackageResources.lib_recover_lua),
             .claim: Self.rendered(PackageResources.lib_claim_lua),

@@ -201,10 +201,10 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case forgottenSeq = "u"
     /// For a delivery: the accepted events of removed attempts, with their times (``AcceptedLine``).
     case accepted = "a"
-    /// Its reduced events, if they are short (lib_folded_events.lua); the first 64 bytes.
-    case folded = "F"
+    /// Its reduced events, if they are short (lib_compacted_events.lua); the first 64 bytes.
+    case compacted = "F"
     /// The rest of the reduced events.
-    case foldedMore = "G"
+    case compactedMore = "G"
     /// For a delivery: its inline URL, if it is short (``DeliveryRecord``).
     case url = "w"
 }
@@ -299,7 +299,7 @@ enum MetaField: String, CaseIterable {
     /// The closing time up to which items have been reduced, ms.
     ///
     /// Up to it watches have no bodies of events, and deliveries keep only skipped attempts and those of dead letters.
-    case faded
+    case reduced = "faded"
     /// The closing time up to which the events of watches are packed together, ms.
     case compacted
     /// The number of partitions that its lanes are spread over; missing if it was never split.

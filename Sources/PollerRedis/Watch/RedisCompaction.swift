@@ -14,7 +14,7 @@ extension RedisWatchStore {
         partition: Int,
         retention: Duration
     ) async throws(StoreError) -> Bool {
-        try await replaceLogs(partition, .faded, after: retention, entriesMin: 1, Self.reduced)
+        try await replaceLogs(partition, .reduced, after: retention, entriesMin: 1, Self.reduced)
     }
 
     /// Replaces the logs of some watches that closed longer than `span` ago; true when there may be more.
@@ -29,14 +29,14 @@ extension RedisWatchStore {
         _ replacement: ([[UInt8]], WatchKey) -> [UInt8]
     ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            redis.scripts[.foldRead],
+            redis.scripts[.compactRead],
             partition: partition,
             [
                 RedisArgument(span.ms), RedisArgument(Self.logsMax),
                 .string(position.rawValue), RedisArgument(entriesMin),
             ]
         )
-        guard let parts = reply.array else { throw .corrupt("fold_read.lua answered \(reply)") }
+        guard let parts = reply.array else { throw .corrupt("compact_read.lua answered \(reply)") }
         guard parts.count >= 2, let last = parts[0].string, let more = parts[1].int else {
             return false
         }
@@ -44,14 +44,14 @@ extension RedisWatchStore {
         for part in parts.dropFirst(2) {
             guard let item = part.array, item.count == 5, let id = item[0].string,
                 let seq = item[1].string, let log = item[4].array
-            else { throw .corrupt("fold_read.lua answered \(part)") }
+            else { throw .corrupt("compact_read.lua answered \(part)") }
             let stored = log.compactMap(\.bytes)
             // An item that is not a watch keeps its log.
             let key = OutboxRecord.key(source: item[2].string ?? "", lane: item[3].string ?? "")
             let entry = stored.count == log.count ? key.map { replacement(stored, $0) } : nil
             arguments += [.string(id), .string(seq), RedisArgument(log.count), .bytes(entry ?? [])]
         }
-        _ = try await redis.run(redis.scripts[.foldWrite], partition: partition, arguments)
+        _ = try await redis.run(redis.scripts[.compactWrite], partition: partition, arguments)
         return more != 0
     }
 

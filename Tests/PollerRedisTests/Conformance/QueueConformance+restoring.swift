@@ -151,7 +151,7 @@ extension QueueConformance {
         },
         ConformanceCase("archived events without bodies are restored unchanged") { bench in
             let key = bench.key("1")
-            let archived = try bench.archived(key, seqs: 1...3, isFaded: true)
+            let archived = try bench.archived(key, seqs: 1...3, isReduced: true)
             _ = try await bench.watches.restore([archived])
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
             try bench.equal(log.map(\.json), archived.events.map(\.json), "its events")
@@ -166,7 +166,7 @@ extension ConformanceBench {
         seqs: some Collection<Int>,
         closed: ClosedReason = .settled,
         payment: PaymentMemory? = nil,
-        isFaded: Bool = false
+        isReduced: Bool = false
     ) throws -> ArchivedWatch {
         let began = Timestamp(ms: 1_780_000_000_000)
         let metadata = #"{"customer":"c_1"}"#
@@ -202,7 +202,7 @@ extension ConformanceBench {
                 lag: .zero
             )
             .carrying(metadata: metadata)
-            return isFaded ? event.withoutBody : event
+            return isReduced ? event.withoutBody : event
         }
         return try ArchivedWatch(
             watch(seq: last),

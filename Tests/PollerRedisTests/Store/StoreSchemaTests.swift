@@ -46,8 +46,8 @@ import Testing
             pinned(ItemField.self) == """
                 source=s facts=i lane=l began=b deadline=x run=n seq=q state=v token=g closed=c \
                 hinted=h hasLong=e hasError=y crashes=j reopenedSeq=r endedAs=k pendingHint=f payment=m \
-                secret=p notify=N metadata=M order=o terms=t words=W moreWords=X forgottenSeq=u accepted=a folded=F \
-                foldedMore=G url=w
+                secret=p notify=N metadata=M order=o terms=t words=W moreWords=X forgottenSeq=u accepted=a compacted=F \
+                compactedMore=G url=w
                 """
         )
         #expect(pinned(LongField.self) == "notify=n metadata=m private=p charge=k error=y order=o")
@@ -62,7 +62,7 @@ import Testing
             pinned(MetaField.self) == """
                 trimmed=trimmed newestSetAside=setaside turn=turn seen=seen back=back gap=gap gapEnd=gapend \
                 gapsSum=gaps joined=joined confirmed=confirmed history=history \
-                whole=whole keysVersion=keys faded=faded compacted=compacted split=split splitting=splitting \
+                whole=whole keysVersion=keys reduced=faded compacted=compacted split=split splitting=splitting \
                 splitter=splitter
                 """
         )

@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
 -- Removes the attempts of deliveries that ended well long ago. Which event was accepted, and when, is kept.
 --
--- Each delivery is read once, like in fold_read.lua, and once more after it was reopened and has ended again.
+-- Each delivery is read once, like in compact_read.lua, and once more after it was reopened and has ended again.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     retention ms, approximate number of items, the maximum characters kept of one item
 -- RETURNS  the number of items read
 -- COST     two reads per item, and two writes per item with attempts
-local since = call('HGET', KEYS[1], META.faded) or '-inf'
+local since = call('HGET', KEYS[1], META.reduced) or '-inf'
 local oldest = int(older_than(number(ARGV[1])))
 local found = call('ZRANGE', key(KEY.closed), '(' .. since, oldest, 'BYSCORE', 'LIMIT', 0, number(ARGV[2]),
   'WITHSCORES')
@@ -66,5 +66,5 @@ for _, id in ipairs(ids) do
     if #skipped > 0 and ttl > 0 then call('PEXPIRE', attempts, ttl) end
   end
 end
-call('HSET', KEYS[1], META.faded, last)
+call('HSET', KEYS[1], META.reduced, last)
 return #ids

@@ -5,7 +5,7 @@
 -- ARGV     for each item: id, seq, most events
 -- RETURNS  for each item the number of its last event in the reply and the number that the events follow, then the
 --          entries that hold the events, oldest first; nil for those after a megabyte of entries
--- USES     lib_folded_events
+-- USES     lib_compacted_events
 -- COST     two reads for each item, one more for a long log, and two more if its log does not go back that far
 local BYTES_MAX = 1048576
 
@@ -26,8 +26,8 @@ local function entries_of(id, seq, most)
     entries = call('LRANGE', log, text(first), text(first + most - 1))
     last, isShort = newest - length + first + #entries, length < behind
   end
-  local folded = isShort and folded_in(id)
-  if folded then table.insert(entries, 1, folded) end
+  local compacted = isShort and compacted_in(id)
+  if compacted then table.insert(entries, 1, compacted) end
   table.insert(entries, 1, text(seq))
   table.insert(entries, 1, text(last))
   return entries

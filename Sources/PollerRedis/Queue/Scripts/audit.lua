@@ -5,7 +5,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     repair 0|1, then items, id, id, …; or lanes, rank of the first, count; or counts
 -- RETURNS  {checked, next rank or -1, the faults, those of them that are not repaired even on request}
--- USES     lib_created_index, lib_folded_events
+-- USES     lib_created_index, lib_compacted_events
 -- COST     about fifteen reads per item, ten per lane, and for lanes all leases; O(endpoints) for their counts
 local isRepairing = ARGV[1] == '1'
 local now, wall = clocks()
@@ -83,9 +83,9 @@ local function check_item(id)
   end
   local seq, log = tonumber(w[4] or 0), call('LLEN', key(KEY.log, id))
   local first = call('LINDEX', key(KEY.log, id), 0)
-  if first and string.byte(first) == PACKED.folded then log = log - 1 + string.byte(first, 2) end
-  local folded = folded_in(id)
-  if folded then log = log + string.byte(folded, 2) end
+  if first and string.byte(first) == PACKED.compacted then log = log - 1 + string.byte(first, 2) end
+  local compacted = compacted_in(id)
+  if compacted then log = log + string.byte(compacted, 2) end
   if log < math.min(seq - tonumber(w[5] or 0), 100) or log > seq then
     lasting[#lasting + 1] = 'item ' .. id .. ' has recorded ' .. seq .. ' events and keeps ' .. log
     fault(lasting[#lasting])

@@ -1,4 +1,4 @@
--- Preface of the scripts that return whole items; follows lib_folded_events.lua.
+-- Preface of the scripts that return whole items; follows lib_compacted_events.lua.
 
 -- Returns all data of an item at this moment; {} for no item. `back` is from clocks().
 --
@@ -16,7 +16,7 @@ local function read_item(id, back)
   return {
     w,
     call('HGETALL', key(KEY.long, id)),
-    call('LINDEX', key(KEY.log, id), -1) or folded_in(id) or '',
+    call('LINDEX', key(KEY.log, id), -1) or compacted_in(id) or '',
     due and int(due - back) or '',
     set_aside_at or '',
   }

@@ -40,7 +40,7 @@ for _, id in ipairs(ids) do
   if since then
     call('ZADD', key(KEY.closed), int(since), id)
     if seq then call('HSET', key(KEY.item, id), ITEM.forgottenSeq, seq) end
-    call('HDEL', key(KEY.item, id), ITEM.folded, ITEM.foldedMore)
+    call('HDEL', key(KEY.item, id), ITEM.compacted, ITEM.compactedMore)
   else
     removed[#removed + 1] = id
     local w = call('HMGET', key(KEY.item, id), ITEM.lane, ITEM.began)

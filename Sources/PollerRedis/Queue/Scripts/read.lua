@@ -4,7 +4,7 @@
 -- KEYS[1]  meta key of the partition
 -- ARGV     accounts, each between spaces, or '' for all; then ids. Items of other accounts are not found
 -- RETURNS  for each item the result of read_item (lib_read_item.lua)
--- USES     lib_folded_events, lib_read_item
+-- USES     lib_compacted_events, lib_read_item
 -- COST     that of read_item for each, and one read where accounts are given
 local _, _, back = clocks()
 local reply = {}

@@ -13,7 +13,7 @@
 --          request with an order joins it. tooManyURLs: nothing of this request was written. notTried: nothing of the call was written
 -- ERRORS   IDCLASH: another source has this id; nothing of the call is written. The same for a watch whose run, seq or
 --          deadline is damaged
--- USES     lib_texts, lib_created_index, lib_search_index, lib_folded_events, lib_read_item
+-- USES     lib_texts, lib_created_index, lib_search_index, lib_compacted_events, lib_read_item
 -- COST     one read and one write for a new watch, one more if it has a long value, one per entry in the search index,
 --          two or three per former entry of a restarted watch, three writes per lane and about three per hundred new
 --          watches. For a watch that is read and is not new, the reads of read_item

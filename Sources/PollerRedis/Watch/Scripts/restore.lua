@@ -12,7 +12,7 @@
 --          field, then its value; WatchOption), and the log
 -- RETURNS  for each 1, or 0 where there is one already
 -- ERRORS   IDCLASH: another source has this id; nothing of the batch is written
--- USES     lib_texts, lib_created_index, lib_search_index, lib_folded_events
+-- USES     lib_texts, lib_created_index, lib_search_index, lib_compacted_events
 -- COST     one read for an existing watch; else seven writes and two reads, one per entry in the index and one for the
 --          log
 local VALUES = 18
@@ -35,8 +35,8 @@ local function restore(first, options, log)
   local item = key(KEY.item, id)
   if call('EXISTS', item) == 1 then return 0 end
   local entry = log > 0 and ARGV[log_at]
-  if log == 1 and byte(entry) == PACKED.folded then
-    store_folded(id, entry)
+  if log == 1 and byte(entry) == PACKED.compacted then
+    store_compacted(id, entry)
   elseif log > 0 then
     call('RPUSH', key(KEY.log, id), unpack(ARGV, log_at, log_at + log - 1))
   end

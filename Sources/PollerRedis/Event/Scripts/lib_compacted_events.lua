@@ -6,27 +6,27 @@
 local FIELD_MAX, LOG_MAX = 64, 100
 
 -- Returns the reduced events stored in the item itself, or nil.
-local function folded_in(id)
-  local w = call('HMGET', key(KEY.item, id), ITEM.folded, ITEM.foldedMore)
+local function compacted_in(id)
+  local w = call('HMGET', key(KEY.item, id), ITEM.compacted, ITEM.compactedMore)
   if w[1] and call('LLEN', key(KEY.log, id)) < LOG_MAX then return w[1] .. (w[2] or '') end
 end
 
 -- Returns the entries of an item's log, oldest first.
 local function whole_log(id)
-  local log, folded = call('LRANGE', key(KEY.log, id), '0', '-1'), folded_in(id)
-  if folded then table.insert(log, 1, folded) end
+  local log, compacted = call('LRANGE', key(KEY.log, id), '0', '-1'), compacted_in(id)
+  if compacted then table.insert(log, 1, compacted) end
   return log
 end
 
 -- Replaces an item's log with its reduced events.
-local function store_folded(id, stored)
+local function store_compacted(id, stored)
   local item = key(KEY.item, id)
   call('DEL', key(KEY.log, id))
-  call('HDEL', item, ITEM.folded, ITEM.foldedMore)
+  call('HDEL', item, ITEM.compacted, ITEM.compactedMore)
   if #stored > 2 * FIELD_MAX then
     call('RPUSH', key(KEY.log, id), stored)
   else
-    call('HSET', item, ITEM.folded, sub(stored, 1, FIELD_MAX))
-    if #stored > FIELD_MAX then call('HSET', item, ITEM.foldedMore, sub(stored, FIELD_MAX + 1)) end
+    call('HSET', item, ITEM.compacted, sub(stored, 1, FIELD_MAX))
+    if #stored > FIELD_MAX then call('HSET', item, ITEM.compactedMore, sub(stored, FIELD_MAX + 1)) end
   end
 end

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Replaces the logs that fold_read.lua has read with their events packed together or reduced.
+-- Replaces the logs that compact_read.lua has read with their events packed together or reduced.
 --
 -- A log that has grown since, or is gone, is left unchanged. If its item was reopened, the log is read again after the
 -- item closes. If it was only announced to (announce.lua), the log keeps its bodies.
@@ -8,14 +8,14 @@
 -- ARGV     the field of the position, the position of the last item, then for each item: id, seq, the number of entries
 --          of its log, the entry that replaces them, or '' to write nothing
 -- RETURNS  the number written
--- USES     lib_folded_events
+-- USES     lib_compacted_events
 -- COST     four reads and four writes per item
 local count = 0
 for at = 3, #ARGV, 4 do
-  local id, folded = ARGV[at], ARGV[at + 3]
-  if folded ~= '' and #whole_log(id) == number(ARGV[at + 2])
+  local id, compacted = ARGV[at], ARGV[at + 3]
+  if compacted ~= '' and #whole_log(id) == number(ARGV[at + 2])
     and (call('HGET', key(KEY.item, id), ITEM.seq) or '0') == ARGV[at + 1] then
-    store_folded(id, folded)
+    store_compacted(id, compacted)
     count = count + 1
   end
 end

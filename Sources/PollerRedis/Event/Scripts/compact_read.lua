@@ -8,7 +8,7 @@
 -- ARGV     retention ms, approximate number of items, the field of the position, the fewest entries of a log
 -- RETURNS  {} when there are none, else the position of the last item, 1 if there may be more, else 0, and for each item
 --          with a log {id, seq, source, lane, its log}
--- USES     lib_folded_events
+-- USES     lib_compacted_events
 -- COST     two reads per item, and another per item with a log
 -- The size of a reply, exceeded by at most the logs of one millisecond. A log of a hundred large events is several MiB.
 local BYTES_MAX = 1048576
