@@ -101,7 +101,7 @@ enum CompactedEvents {
     ) -> [UInt8] {
         let text = Array(texts.joined(separator: "\n").utf8)
         guard (1...countMax).contains(texts.count), text.count <= bytesMax,
-            let packed = compressor.pack(text)
+            let packed = compressor.compress(text)
         else { return [] }
         let length = [16, 8, 0].map { UInt8(truncatingIfNeeded: text.count >> $0) }
         var (marks, restoredCount): (UInt8, [UInt8]) = (marks, [])
@@ -146,7 +146,7 @@ enum CompactedEvents {
         let start = headLength + (stored[2] & isPartlyRestored == 0 ? 0 : 1)
         let length = length(of: stored)
         guard length <= bytesMax else { return nil }
-        return compressor.unpack(stored[start...], count: length)
+        return compressor.decompress(stored[start...], count: length)
     }
 
     /// Returns the number of restored events of an entry.

@@ -4,31 +4,32 @@ import Synchronization
 
 /// Compresses short texts with a dictionary, on any number of threads (Zstandard, RFC 8878).
 ///
-/// *Problem.* A context of libzstd serves one thread at a time, and making one takes much longer than packing an event.
+/// *Problem.* A context of libzstd serves one thread at a time, and making one takes much longer than compressing an
+/// event.
 ///
-/// *Approach.* A thread uses the first context that is free, so a process that packs on one thread has one context. It
-/// takes 210 KB from its first use on, after a text of more than 128 KB for a while 800 KB. One for unpacking takes 140
-/// KB.
+/// *Approach.* A thread uses the first context that is free, so a process that compresses on one thread has one
+/// context. It takes 210 KB from its first use on, after a text of more than 128 KB for a while 800 KB. One for
+/// decompression takes 140 KB.
 ///
 /// *Shape*: one frame without its magic number. It has no checksum, no ID of a dictionary and no length of the text,
 /// because the entries that contain it name their own dictionary and length.
 ///
-/// *Rejected*: zlib with the same text as its dictionary. An event took three times as long to pack and to unpack, and
-/// 7 % more bytes (752 events of the end-to-end tests: 20 µs and 205 bytes instead of 6 µs and 192). deflate sends its
-/// codes with each event, and a Zstandard dictionary contains them.
+/// *Rejected*: zlib with the same text as its dictionary. An event took three times as long to compress and to
+/// decompress, and 7 % more bytes (752 events of the end-to-end tests: 20 µs and 205 bytes instead of 6 µs and 192).
+/// deflate sends its codes with each event, and a Zstandard dictionary contains them.
 struct Compressor: Sendable {
     /// Level 3 takes half the time and 15 % more bytes, level 5 twice the time and as many bytes.
     static let level: CInt = 4
-    /// More threads hardly ever pack or unpack at the same time, because an event takes 6 µs and 2 µs, and the longest
-    /// text 3 ms and 1 ms.
+    /// More threads hardly ever compress or decompress at the same time, because an event takes 6 µs and 2 µs, and the
+    /// longest text 3 ms and 1 ms.
     ///
     /// They wait for the first context.
     private static let contextsMax = 8
     /// The first bytes of each frame.
     private static let magicNumber: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
 
-    private let packing: [Shared<PackingContext>]
-    private let unpacking: [Shared<UnpackingContext>]
+    private let compression: [Shared<CompressionContext>]
+    private let decompression: [Shared<DecompressionContext>]
 
     /// Creates a compressor that reads its dictionary when it is first used.
     ///
@@ -36,20 +37,20 @@ struct Compressor: Sendable {
     init(head: String, text: String) {
         guard let head = Base64URL.decode(head) else { preconditionFailure("a constant of ours") }
         let dictionary = head + text.utf8
-        packing = (0..<Self.contextsMax).map { _ in Shared(PackingContext(dictionary)) }
-        unpacking = (0..<Self.contextsMax).map { _ in Shared(UnpackingContext(dictionary)) }
+        compression = (0..<Self.contextsMax).map { _ in Shared(CompressionContext(dictionary)) }
+        decompression = (0..<Self.contextsMax).map { _ in Shared(DecompressionContext(dictionary)) }
     }
 
-    /// Packs any bytes; `nil` if libzstd reports an error.
-    func pack(_ bytes: [UInt8]) -> ArraySlice<UInt8>? {
-        let packed = Shared.useFirstFree(of: packing) { $0.pack(bytes) }
-        return packed?.dropFirst(Self.magicNumber.count)
+    /// Compresses any bytes; `nil` if libzstd reports an error.
+    func compress(_ bytes: [UInt8]) -> ArraySlice<UInt8>? {
+        let compressed = Shared.useFirstFree(of: compression) { $0.compress(bytes) }
+        return compressed?.dropFirst(Self.magicNumber.count)
     }
 
-    /// Unpacks bytes; `nil` unless they are a frame of a text of `count` bytes.
-    func unpack(_ bytes: ArraySlice<UInt8>, count: Int) -> [UInt8]? {
+    /// Decompresses bytes; `nil` unless they are a frame of a text of `count` bytes.
+    func decompress(_ bytes: ArraySlice<UInt8>, count: Int) -> [UInt8]? {
         let frame = Self.magicNumber + bytes
-        return Shared.useFirstFree(of: unpacking) { $0.unpack(frame, count: count) }
+        return Shared.useFirstFree(of: decompression) { $0.decompress(frame, count: count) }
     }
 }
 
@@ -77,7 +78,7 @@ private final class Shared<Value: ~Copyable>: Sendable {
 
 /// The owner of a C object, which it never exposes, hence `@safe`.
 @safe
-private struct PackingContext: ~Copyable {
+private struct CompressionContext: ~Copyable {
     private let dictionary: [UInt8]
     /// `nil` before the first use, or when there was no memory for it.
     private var object: OpaquePointer?
@@ -89,7 +90,7 @@ private struct PackingContext: ~Copyable {
 
     deinit { unsafe ZSTD_freeCCtx(object) }
 
-    mutating func pack(_ bytes: [UInt8]) -> [UInt8]? {
+    mutating func compress(_ bytes: [UInt8]) -> [UInt8]? {
         if unsafe object == nil { unsafe object = Self.make(dictionary) }
         guard let object = unsafe object else { return nil }
         return unsafe output(capacity: ZSTD_compressBound(bytes.count)) { target, capacity in
@@ -119,7 +120,7 @@ private struct PackingContext: ~Copyable {
 
 /// The owner of a C object, which it never exposes, hence `@safe`.
 @safe
-private struct UnpackingContext: ~Copyable {
+private struct DecompressionContext: ~Copyable {
     private let dictionary: [UInt8]
     /// `nil` before the first use, or when there was no memory for it.
     private var object: OpaquePointer?
@@ -131,10 +132,10 @@ private struct UnpackingContext: ~Copyable {
 
     deinit { unsafe ZSTD_freeDCtx(object) }
 
-    mutating func unpack(_ frame: [UInt8], count: Int) -> [UInt8]? {
+    mutating func decompress(_ frame: [UInt8], count: Int) -> [UInt8]? {
         if unsafe object == nil { unsafe object = Self.make(dictionary) }
         guard let object = unsafe object else { return nil }
-        let unpacked = unsafe output(capacity: count) { target, capacity in
+        let decompressed = unsafe output(capacity: count) { target, capacity in
             unsafe frame.withUnsafeBytes { source in
                 unsafe ZSTD_decompressDCtx(
                     object,
@@ -145,7 +146,7 @@ private struct UnpackingContext: ~Copyable {
                 )
             }
         }
-        return unpacked?.count == count ? unpacked : nil
+        return decompressed?.count == count ? decompressed : nil
     }
 
     private static func make(_ dictionary: [UInt8]) -> OpaquePointer? {
