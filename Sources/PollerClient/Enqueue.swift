@@ -18,7 +18,7 @@ extension WatchRequest {
     /// - `clientSecret`: the source's client secret, if the server polls with a publishable key.
     /// - `metadata`: your names and values, returned with the watch, at most 4,096 bytes as JSON.
     /// - `charge`: the charge to make, exactly once, when the source becomes chargeable. `nil` applies the
-    ///   account's standing order, if it has one. `.nothing` never charges.
+    ///   account's default, if it has one. `.nothing` never charges.
     /// - `order`: your id of the order that this source pays: 1–255 printable characters, no space at either end.
     public init(
         _ name: WatchName,

@@ -2,7 +2,7 @@ package import PollerIdentity
 
 /// The distribution of a charge when a platform collects for other accounts (Connect).
 ///
-/// *Shape*, within an order to charge:
+/// *Shape*, within a ``ChargeInstruction``:
 /// `"application_fee_amount":99,"on_behalf_of":"acct_1","transfer_data":{"destination":"acct_1","amount":1000}`.
 /// *Units*: the currency's smallest. *Source*: <https://docs.stripe.com/connect/charges>.
 package struct ChargeSharing: Hashable, Sendable, Codable {

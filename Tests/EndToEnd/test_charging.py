@@ -223,7 +223,7 @@ def test_a_reusable_source_is_charged_once_despite_a_lost_response(calm: Cluster
                 lambda: (found := calm.api.watch(source)).get("last_error") and found, 15, "the reason is shown"
             )
             assert "neither the order nor the source has an amount" in told["last_error"]
-            # An unclear order to charge is neither a failed charge nor a charge.
+            # An unclear charge instruction is neither a failed charge nor a charge.
             assert told["state"] == "open" and told["charge"]["state"] == "none"
             assert charges_of(calm, source) == []
             calm.api.request("DELETE", f"/v1/watches/{source}")

@@ -48,8 +48,8 @@ package struct ChargeFollowUp: FollowUp {
             watch.charge = nil
             return
         }
-        let order = watch.charge ?? charger.defaultCharge(for: watch.key.account)
-        watch.charge = order.flatMap { $0.isNothing ? nil : $0 }
+        let instruction = watch.charge ?? charger.defaultCharge(for: watch.key.account)
+        watch.charge = instruction.flatMap { $0.isNothing ? nil : $0 }
     }
 
     package func act(
@@ -67,8 +67,8 @@ package struct ChargeFollowUp: FollowUp {
             return .charged(seen, .postponed("the lease was about to end", retryAfter: nil))
         }
         switch action {
-        case .charge(let order):
-            let result = await charge(context, order, object, leased, timeout)
+        case .charge(let instruction):
+            let result = await charge(context, instruction, object, leased, timeout)
             count(result)
             return .charged(seen, result)
         case .find:
@@ -132,14 +132,14 @@ package struct ChargeFollowUp: FollowUp {
     /// Charges the source if its order may be charged.
     private func charge(
         _ context: PollContext,
-        _ order: ChargeOrder,
+        _ instruction: ChargeInstruction,
         _ object: RawJSON,
         _ leased: LeasedItem<Watch>,
         _ timeout: Duration
     ) async -> ChargeResult {
         let watch = context.watch
         // An attempt that cannot be charged yet takes no right, so that another attempt of its order can be charged.
-        if let obstacle = charger.obstacle(to: order, object: object) { return obstacle }
+        if let obstacle = charger.obstacle(to: instruction, object: object) { return obstacle }
         var right: ChargeRight?
         if let orders, let name = watch.order {
             do throws(StoreError) {
@@ -160,7 +160,7 @@ package struct ChargeFollowUp: FollowUp {
         }
         let result = await charger.charge(
             watch,
-            order,
+            instruction,
             by: right,
             object: object,
             timeout: limit
@@ -169,7 +169,7 @@ package struct ChargeFollowUp: FollowUp {
             return result
         }
         do throws(StoreError) {
-            try await threeDSecureWatcher.watch(secure, of: watch, charging: order)
+            try await threeDSecureWatcher.watch(secure, of: watch, charging: instruction)
             return result
         } catch {
             return .postponed("\(secure.key.source) is not watched yet: \(error)", retryAfter: nil)

@@ -36,7 +36,7 @@ package struct ThreeDSecureWatcher: Sendable {
     func watch(
         _ secure: ThreeDSecureSource,
         of card: Watch,
-        charging order: ChargeOrder
+        charging instruction: ChargeInstruction
     ) async throws(StoreError) {
         guard try await watches.snapshot(of: secure.key)?.closed == nil else { return }
         let snapshot = try await watches.snapshot(of: card.key)
@@ -56,7 +56,7 @@ package struct ThreeDSecureWatcher: Sendable {
                     notify: Array(urls[start..<min(start + NewWatch.notifyMax, urls.count)]),
                     clientSecret: secure.clientSecret,
                     metadata: snapshot?.metadata ?? "",
-                    charge: order,
+                    charge: instruction,
                     order: card.order
                 )
                 new.options.trace = card.trace

@@ -6,22 +6,22 @@ package import PollerWatches
 /// Charges a source that has become chargeable.
 package protocol Charger: Sendable {
     /// Returns the default charge for watches of this account; `nil` for none.
-    func defaultCharge(for account: AccountID) -> ChargeOrder?
+    func defaultCharge(for account: AccountID) -> ChargeInstruction?
 
     /// Returns why a source, whose object was just read, cannot be charged yet; `nil` if it can be.
     ///
     /// The object alone decides, so nothing is sent. ``charge(_:_:by:object:timeout:)`` returns the same result for
     /// such an object.
-    func obstacle(to order: ChargeOrder, object: RawJSON) -> ChargeResult?
+    func obstacle(to instruction: ChargeInstruction, object: RawJSON) -> ChargeResult?
 
     /// Charges a source, whose object was just read, exactly once per order.
     ///
-    /// Repeated calls are safe, because they use `ChargeOrder.idempotencyKey(of:amount:currency:by:)`. `right` is the
-    /// watch's right to charge the order that it names; `nil` without an order. It never throws: every failure is a
+    /// Repeated calls are safe, because they use `ChargeInstruction.idempotencyKey(of:amount:currency:by:)`. `right` is
+    /// the watch's right to charge the order that it names; `nil` without an order. It never throws: every failure is a
     /// result.
     func charge(
         _ watch: Watch,
-        _ order: ChargeOrder,
+        _ instruction: ChargeInstruction,
         by right: ChargeRight?,
         object: RawJSON,
         timeout: Duration
@@ -48,7 +48,7 @@ package protocol Charger: Sendable {
 
 extension Charger {
     /// Returns `nil`, as the default of a charger for which each chargeable source has all that it needs.
-    package func obstacle(to order: ChargeOrder, object: RawJSON) -> ChargeResult? { nil }
+    package func obstacle(to _: ChargeInstruction, object: RawJSON) -> ChargeResult? { nil }
 
     /// Returns false, as the default of a charger without refunds.
     package func refundsDuplicates(of account: AccountID) -> Bool { false }

@@ -2,7 +2,7 @@ import PollerIdentity
 import PollerPayments
 import PollerWatches
 
-/// The task of a poll of a watch with an order to charge.
+/// The task of a poll of a watch with a ``ChargeInstruction``.
 enum ChargeStep: Hashable, Sendable {
     /// Read the source.
     ///
@@ -43,7 +43,7 @@ enum ChargeStep: Hashable, Sendable {
 
     /// The action on the charge after the source was read.
     enum Action: Hashable, Sendable {
-        case charge(ChargeOrder)
+        case charge(ChargeInstruction)
         case find
     }
 
@@ -63,14 +63,14 @@ enum ChargeStep: Hashable, Sendable {
         {
             return seen.status == .consumed ? .find : nil
         }
-        guard let order = watch.charge, !watch.state.charge.isSettled,
+        guard let instruction = watch.charge, !watch.state.charge.isSettled,
             watch.state.charge.charge == nil
         else { return nil }
         switch seen.status {
         // The change is reported first, so the charge has a poll of its own.
         case .chargeable:
             let wasReported = watch.state.status == .chargeable && watch.state.detail == seen.detail
-            return wasReported ? .charge(order) : nil
+            return wasReported ? .charge(instruction) : nil
         case .consumed: return .find
         default: return nil
         }

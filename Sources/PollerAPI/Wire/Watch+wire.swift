@@ -21,7 +21,7 @@ extension NewWatch {
     ) throws(Problem) {
         let key = try WatchKey(request, caller, locator)
         if request.movesMoney { try caller.require(.charge) }
-        let charge = try request.charge.map { order throws(Problem) in try ChargeOrder(order) }
+        let charge = try request.charge.map { wire throws(Problem) in try ChargeInstruction(wire) }
         self = try Problem.checked { () throws(InvalidInput) in
             var urls: [NotifyURL] = []
             for (index, text) in (request.notify ?? []).enumerated() {
@@ -55,7 +55,7 @@ extension NewWatch {
     }
 }
 
-extension ChargeOrder {
+extension ChargeInstruction {
     /// Checks the `charge` of a request.
     ///
     /// Errors: a ``Problem`` that names the field.
@@ -65,7 +65,7 @@ extension ChargeOrder {
             return
         }
         self = try Problem.checked { () throws(InvalidInput) in
-            try ChargeOrder(
+            try ChargeInstruction(
                 amount: try Self.sum(charge.amount, "charge.amount"),
                 currency: charge.currency,
                 note: charge.note,

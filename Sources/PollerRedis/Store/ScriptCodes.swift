@@ -80,7 +80,7 @@ enum ReplyField: String, CaseIterable {
 /// The values of a lease in the reply of a claim, in their order.
 enum LeaseValue: Int, CaseIterable {
     case id, token, due, start, lane
-    /// The long client secret or URL, and after a newline the order to charge.
+    /// The long client secret or URL, and after a newline the charge instruction.
     case `private`
     /// The fields of the item: a list of names (``ItemField``, ``WatchOption``) and values.
     case fields
@@ -153,7 +153,7 @@ enum EnqueueField: String, CaseIterable {
     case secret
     /// A JSON object.
     case metadata
-    /// The order to charge, JSON.
+    /// The charge instruction, JSON.
     case charge
     /// The order that the watch pays.
     case order

@@ -164,7 +164,7 @@ enum ItemField: Unicode.Scalar, CaseIterable {
     case closed = "c"
     /// The time of the last hint, ms.
     case hinted = "h"
-    /// Whether it has long values that a lease includes: 1 a private one, 2 also an order to charge.
+    /// Whether it has long values that a lease includes: 1 a private one, 2 also a charge instruction.
     case hasLong = "e"
     /// Whether an error is stored among the long values.
     case hasError = "y"
@@ -216,7 +216,7 @@ enum LongField: String, CaseIterable {
     case metadata = "m"
     /// The client secret of a watch, or the inline URL of a delivery.
     case `private` = "p"
-    /// The order to charge.
+    /// The charge instruction.
     case charge = "k"
     /// The last error, for operators.
     case error = "y"

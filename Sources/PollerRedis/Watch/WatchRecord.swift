@@ -53,7 +53,7 @@ extension WatchOptions {
 ///   give the payment state. The last polled time is empty before the first poll. A `|` in a status is stored as
 ///   ``separatorReplacement``;
 /// - secret: a short client secret (``PackedSecret``);
-/// - private value: a long client secret, and after a newline the order to charge, if there is one.
+/// - private value: a long client secret, and after a newline the charge instruction, if there is one.
 ///
 /// The lane has the account and the kind. Storing them again would take 48 bytes per watch.
 enum WatchRecord: ItemRecord {
@@ -87,7 +87,7 @@ enum WatchRecord: ItemRecord {
             hintedAt: fields.hinted,
             clientSecret: given.map { fields.given($0, account) }
                 ?? fields.secret.map { fields.learned($0, source, account) },
-            charge: long.count == 2 ? ChargeOrder(json: String(long[1])) : nil,
+            charge: long.count == 2 ? ChargeInstruction(json: String(long[1])) : nil,
             order: fields.order.map(OrderID.init(unchecked:)),
             state: known,
             payment: fields.payment.map { PaymentMemory(packed: $0, charge: known.charge.charge) }

@@ -13,7 +13,7 @@ import StripeAPI
 // | any other, or no public address for the customer's return | `unauthenticated` without a source |
 //
 // The idempotency key extends the key of the charge that failed. That key consists of the order and the number of the
-// charge right, or of the source and the amount (``ChargeOrder/idempotencyKey(of:amount:currency:by:)``). So each
+// charge right, or of the source and the amount (``ChargeInstruction/idempotencyKey(of:amount:currency:by:)``). So each
 // card gets one such source per order, no matter how often it is requested.
 // *Source*: <https://docs.stripe.com/sources/three-d-secure>,
 // <https://docs.stripe.com/declines/codes>, `authentication_required`.
@@ -25,9 +25,9 @@ extension StripeCharger {
     /// Creates the source that the customer authenticates at the bank.
     func authenticate(
         _ watch: Watch,
-        _ order: ChargeOrder,
+        _ instruction: ChargeInstruction,
         _ card: String,
-        _ sum: ChargeOrder.Sum,
+        _ sum: ChargeInstruction.Sum,
         by right: ChargeRight?,
         until end: Duration
     ) async -> ChargeResult {
@@ -35,7 +35,7 @@ extension StripeCharger {
             return .unauthenticated(nil)
         }
         let account = watch.key.account
-        let charge = order.idempotencyKey(
+        let charge = instruction.idempotencyKey(
             of: watch.key,
             amount: sum.amount,
             currency: sum.currency,
@@ -47,7 +47,7 @@ extension StripeCharger {
             returnURL: "\(publicURL)/r" + (account == .main ? "" : "?account=\(account)"),
             card: card
         )
-        params.metadata = order.metadata
+        params.metadata = instruction.metadata
         do throws(StripeError) {
             let response = try await client.post(
                 "/v1/sources",

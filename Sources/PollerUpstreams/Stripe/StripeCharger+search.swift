@@ -4,29 +4,29 @@ import PollerPayments
 import PollerWatches
 import StripeAPI
 
-/// Searches for the charges of an order.
+/// Searches for the charges of an instruction.
 extension StripeCharger {
-    /// Returns a search for a charge of this order that has not failed.
+    /// Returns a search for a charge by this instruction that has not failed.
     ///
     /// For a single-use source any charge matches, because there can be only one. While an earlier attempt is in doubt,
-    /// its charge matches although the order has changed since.
+    /// its charge matches although the instruction has changed since.
     static func search(
         _ source: StripeAPI.Source,
         _ watch: Watch,
-        _ order: ChargeOrder,
-        _ sum: ChargeOrder.Sum
+        _ instruction: ChargeInstruction,
+        _ sum: ChargeInstruction.Sum
     ) -> ChargeSearch {
         let isSingleUse = source.usage == .singleUse
         let isDoubtful = watch.state.charge == .doubtful
         let id = source.id
         return ChargeSearch(
             // A search for fewer charges must not be continued.
-            name: name(watch, order, sum) + (isDoubtful ? ":doubtful" : ""),
+            name: name(watch, instruction, sum) + (isDoubtful ? ":doubtful" : ""),
             customer: source.customer,
             created: source.created
         ) { charge in
             guard charge.source?.id == id, charge.status != .failed else { return false }
-            return isSingleUse || isOf(watch, order, sum, charge)
+            return isSingleUse || isOf(watch, instruction, sum, charge)
                 || (isDoubtful && isAttempt(of: watch, charge))
         }
     }
@@ -65,8 +65,8 @@ extension StripeCharger {
                 return named == "\(order)"
             }
             if source.customer == nil, charge.customer == nil { return true }
-            if let order = watch.charge, let sum = order.sum(of: source),
-                isOf(watch, order, sum, charge)
+            if let instruction = watch.charge, let sum = instruction.sum(of: source),
+                isOf(watch, instruction, sum, charge)
             {
                 return true
             }
@@ -76,22 +76,25 @@ extension StripeCharger {
         }
     }
 
-    /// Returns the name of a search, which is different for two orders with the same contents.
+    /// Returns the name of a search, which is different for two instructions with the same contents.
     private static func name(
         _ watch: Watch,
-        _ order: ChargeOrder,
-        _ sum: ChargeOrder.Sum
+        _ instruction: ChargeInstruction,
+        _ sum: ChargeInstruction.Sum
     ) -> String {
-        let key = watch.key
-        let content = order.idempotencyKey(of: key, amount: sum.amount, currency: sum.currency)
+        let content = instruction.idempotencyKey(
+            of: watch.key,
+            amount: sum.amount,
+            currency: sum.currency
+        )
         return content + (watch.order.map { ":\($0)" } ?? "")
     }
 
     /// Whether a charge of the same source was made by this run of its only watch.
     ///
     /// Its amount and metadata do not matter: the account's default may have changed since, or a request with another
-    /// order may have joined. There is no tolerance for clocks, because an earlier run may have made its own charge
-    /// seconds before. So the charge may not be found if the store's clock is ahead of Stripe's.
+    /// instruction may have joined. There is no tolerance for clocks, because an earlier run may have made its own
+    /// charge seconds before. So the charge may not be found if the store's clock is ahead of Stripe's.
     private static func isAttempt(of watch: Watch, _ charge: StripeAPI.Charge) -> Bool {
         guard let metadata = charge.metadata, metadata[mark] != nil else { return false }
         if let order = watch.order, let named = metadata[purpose], named != "\(order)" {
@@ -100,21 +103,21 @@ extension StripeCharger {
         return Int64(clamping: charge.created ?? 0) >= watch.createdAt.ms / 1000
     }
 
-    /// Whether a charge of the same source belongs to this order.
+    /// Whether a charge of the same source belongs to this instruction.
     ///
-    /// It does if the amount and the metadata are equal and this product created it, or the order has metadata of its
-    /// own.
+    /// It does if the amount and the metadata are equal and this product created it, or the instruction has metadata of
+    /// its own.
     ///
     /// A charge that names another order never belongs to this one. A charge with the same amount that names this
     /// order belongs to it, even if the shop created it.
     private static func isOf(
         _ watch: Watch,
-        _ order: ChargeOrder,
-        _ sum: ChargeOrder.Sum,
+        _ instruction: ChargeInstruction,
+        _ sum: ChargeInstruction.Sum,
         _ charge: StripeAPI.Charge
     ) -> Bool {
         var metadata = charge.metadata ?? [:]
-        var wanted = order.metadata
+        var wanted = instruction.metadata
         let isOurs = metadata.removeValue(forKey: mark) != nil
         // The shop may have set the same metadata itself.
         let metadataName = wanted.removeValue(forKey: purpose)
@@ -127,7 +130,7 @@ extension StripeCharger {
             return true
         }
         return charge.amount == sum.amount.minorUnits && charge.currency == sum.currency
-            && metadata == wanted && (isOurs || !order.metadata.isEmpty)
+            && metadata == wanted && (isOurs || !instruction.metadata.isEmpty)
     }
 }
 

@@ -21,9 +21,9 @@ import StripeAPI
 /// | a card that requires 3D Secure, or was declined without it | `unauthenticated`, with a 3D Secure source |
 ///
 /// Two mechanisms prevent a duplicate charge of a source. A charge consumes a single-use source, and Stripe rejects
-/// further charges, even by the shop. A reusable source stays chargeable. The order's idempotency key protects it for
-/// at least 24 h, as long as Stripe keeps keys. After that a search protects it: before the charge, the customer's
-/// charges are searched for one of the same order (``isOf(_:_:_:_:)``). If the search does not reach the end, the
+/// further charges, even by the shop. A reusable source stays chargeable. The instruction's idempotency key protects it
+/// for at least 24 h, as long as Stripe keeps keys. After that a search protects it: before the charge, the customer's
+/// charges are searched for one by the same instruction (``isOf(_:_:_:_:)``). If the search does not reach the end, the
 /// charge is postponed (``ChargeSearch``). The list of charges may lag behind a charge by seconds. So while an attempt
 /// with another key is in doubt, the source is charged only after ``listLag``.
 /// *Source*: <https://docs.stripe.com/api/idempotent_requests>,
@@ -35,9 +35,9 @@ package struct StripeCharger: Charger {
     ]
     /// The pause after a missing key permission, which an operator must add.
     static let refusedPause = Duration.seconds(60)
-    /// The pause after an order without an amount, whose watch must be cancelled and enqueued again.
+    /// The pause after an instruction without an amount, whose watch must be cancelled and enqueued again.
     ///
-    /// A request that joins the open watch does not change its order.
+    /// A request that joins the open watch does not change its instruction.
     private static let unclearPause = Duration.seconds(3600)
     /// The metadata key of this product's charges, whose value is the source.
     ///
@@ -55,7 +55,7 @@ package struct StripeCharger: Charger {
     private static let entriesMax = 50
 
     private(set) var accounts: StripeAccounts
-    private var defaults: [AccountID: ChargeOrder]
+    private var defaults: [AccountID: ChargeInstruction]
     private(set) var refunding: Set<AccountID>
     /// The public address for customers, or `nil` if there is none.
     let publicURL: String?
@@ -64,12 +64,12 @@ package struct StripeCharger: Charger {
 
     /// Creates a charger that uses the credentials of each watch's account.
     ///
-    /// `defaults` is the default charge order of an account's watches. `refunding` lists the accounts whose duplicate
+    /// `defaults` is the default instruction of an account's watches. `refunding` lists the accounts whose duplicate
     /// payments are refunded. `publicURL` is the address to which customers return. `elapsed` returns a monotonic
     /// duration that requests use to share the timeout.
     package init(
         accounts: StripeAccounts,
-        defaults: [AccountID: ChargeOrder] = [:],
+        defaults: [AccountID: ChargeInstruction] = [:],
         refundingDuplicatesOf refunding: Set<AccountID> = [],
         publicURL: String? = nil,
         elapsed: @escaping @Sendable () -> Duration
@@ -81,10 +81,10 @@ package struct StripeCharger: Charger {
         self.elapsed = elapsed
     }
 
-    /// Returns a copy with other credentials and orders that keeps the positions of unfinished searches.
+    /// Returns a copy with other credentials and instructions that keeps the positions of unfinished searches.
     package func reconfigured(
         as accounts: StripeAccounts,
-        defaults: [AccountID: ChargeOrder],
+        defaults: [AccountID: ChargeInstruction],
         refundingDuplicatesOf refunding: Set<AccountID>
     ) -> Self {
         var other = self
@@ -94,19 +94,19 @@ package struct StripeCharger: Charger {
         return other
     }
 
-    package func defaultCharge(for account: AccountID) -> ChargeOrder? {
+    package func defaultCharge(for account: AccountID) -> ChargeInstruction? {
         defaults[account]
     }
 
-    package func obstacle(to order: ChargeOrder, object: RawJSON) -> ChargeResult? {
+    package func obstacle(to instruction: ChargeInstruction, object: RawJSON) -> ChargeResult? {
         guard let source = Self.source(object) else { return Self.unreadable }
-        guard let sum = order.sum(of: source) else { return Self.unclear }
+        guard let sum = instruction.sum(of: source) else { return Self.unclear }
         return Self.shortfall(of: source, sum)
     }
 
     package func charge(
         _ watch: Watch,
-        _ order: ChargeOrder,
+        _ instruction: ChargeInstruction,
         by right: ChargeRight?,
         object: RawJSON,
         timeout: Duration
@@ -116,14 +116,14 @@ package struct StripeCharger: Charger {
             return .postponed("no API key for this account", retryAfter: Self.refusedPause)
         }
         guard let source = Self.source(object) else { return Self.unreadable }
-        guard let sum = order.sum(of: source) else { return Self.unclear }
+        guard let sum = instruction.sum(of: source) else { return Self.unclear }
         if let shortfall = Self.shortfall(of: source, sum) { return shortfall }
         if source.needsAuthentication {
             // A charge of this source would be declined and count against the card. The 3D Secure source is charged
             // instead.
-            return await authenticate(watch, order, source.id, sum, by: right, until: end)
+            return await authenticate(watch, instruction, source.id, sum, by: right, until: end)
         }
-        let key = order.idempotencyKey(
+        let key = instruction.idempotencyKey(
             of: watch.key,
             amount: sum.amount,
             currency: sum.currency,
@@ -131,7 +131,7 @@ package struct StripeCharger: Charger {
         )
         let attempt = String(key.suffix(6))
         if source.usage != .singleUse {
-            let search = Self.search(source, watch, order, sum)
+            let search = Self.search(source, watch, instruction, sum)
             switch await search.run(client, until: elapsed() + timeout / 2, elapsed, marks) {
             // A charge that was refunded since counts as made, because its own object shows the refund.
             case .found(let charge): return Self.made(charge)
@@ -148,16 +148,16 @@ package struct StripeCharger: Charger {
             amount: sum.amount.minorUnits,
             currency: sum.currency,
             customer: source.customer,
-            note: order.note,
-            statementDescriptor: order.statementDescriptor,
-            metadata: order.metadata
+            note: instruction.note,
+            statementDescriptor: instruction.statementDescriptor,
+            metadata: instruction.metadata
         )
         params.metadata[Self.mark] = source.id
-        // An order with the maximum number of entries must identify itself by its own metadata.
+        // An instruction with the maximum number of entries must identify itself by its own metadata.
         if let name = watch.order, params.metadata.count < Self.entriesMax {
             params.metadata[Self.purpose] = "\(name)"
         }
-        params.additionalAPIParameters = order.sharing?.parameters ?? [:]
+        params.additionalAPIParameters = instruction.sharing?.parameters ?? [:]
         do throws(StripeError) {
             let response = try await client.post(
                 "/v1/charges",
@@ -170,13 +170,13 @@ package struct StripeCharger: Charger {
             guard response.headers.idempotentReplayed else { return Self.made(charge) }
             return await currentState(charge.id, client, until: end).naming(attempt)
         } catch {
-            let search = Self.search(source, watch, order, sum)
+            let search = Self.search(source, watch, instruction, sum)
             let answer = await result(of: error, client, search, by: right, until: end)
                 .naming(attempt)
             guard source.type == .card, case .declined(let code, let reason) = answer,
                 code == Self.unauthenticated || reason == Self.unauthenticated
             else { return answer }
-            return await authenticate(watch, order, source.id, sum, by: right, until: end)
+            return await authenticate(watch, instruction, source.id, sum, by: right, until: end)
         }
     }
 
@@ -282,7 +282,7 @@ package struct StripeCharger: Charger {
     /// Returns `incomplete` if a receiver has received less than the sum; `nil` if a source can be charged.
     private static func shortfall(
         of source: StripeAPI.Source,
-        _ sum: ChargeOrder.Sum
+        _ sum: ChargeInstruction.Sum
     ) -> ChargeResult? {
         guard let receiver = source.receiver,
             let received = receiver.amountReceived.map({ Amount(clamping: $0) }),
@@ -327,14 +327,14 @@ extension ChargeResult {
     }
 }
 
-extension ChargeOrder {
-    /// The amount and currency of an order.
+extension ChargeInstruction {
+    /// The amount and currency of an instruction.
     struct Sum {
         let amount: Amount
         let currency: String
     }
 
-    /// Returns the amount and currency of the order, or else of the source.
+    /// Returns the amount and currency of the instruction, or else of the source.
     ///
     /// Returns `nil` if an amount or a currency is missing from both.
     func sum(of source: StripeAPI.Source) -> Sum? {

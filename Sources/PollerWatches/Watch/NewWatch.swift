@@ -23,7 +23,7 @@ package struct NewWatch: Hashable, Sendable {
     /// A JSON object of strings, as sent; empty when there is none.
     package let metadata: String
     /// The charge to make when the source is chargeable; `nil` for the default of the account, or no charge.
-    package let charge: ChargeOrder?
+    package let charge: ChargeInstruction?
     /// The shop's order ID.
     ///
     /// The first one stays until a closed watch is restarted.
@@ -42,7 +42,7 @@ package struct NewWatch: Hashable, Sendable {
         notify: [NotifyURL] = [],
         clientSecret: ClientSecret? = nil,
         metadata: String = "",
-        charge: ChargeOrder? = nil,
+        charge: ChargeInstruction? = nil,
         acts: DeadlineActs = .unset,
         order: OrderID? = nil
     ) throws(InvalidInput) {

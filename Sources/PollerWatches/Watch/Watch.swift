@@ -21,7 +21,7 @@ package struct Watch: Hashable, Sendable {
         let seq: Int
         let hintedAt: Timestamp?
         let clientSecret: ClientSecret?
-        var charge: ChargeOrder?
+        var charge: ChargeInstruction?
         let order: OrderID?
         let state: WatchState
         let payment: PaymentMemory?
@@ -69,7 +69,7 @@ package struct Watch: Hashable, Sendable {
     /// It was part of the request, or a poll with a secret key read it.
     package var clientSecret: ClientSecret? { box.fields.clientSecret }
     /// The charge to make when the source is chargeable; `nil` for the default of the account, or no charge.
-    package var charge: ChargeOrder? {
+    package var charge: ChargeInstruction? {
         get { box.fields.charge }
         set {
             if newValue != box.fields.charge { change { $0.charge = newValue } }
@@ -95,7 +95,7 @@ package struct Watch: Hashable, Sendable {
         pendingHint: HintTopic? = nil,
         hintedAt: Timestamp? = nil,
         clientSecret: ClientSecret? = nil,
-        charge: ChargeOrder? = nil,
+        charge: ChargeInstruction? = nil,
         acts: DeadlineActs = .unset,
         order: OrderID? = nil,
         trace: TraceContext? = nil,
@@ -280,7 +280,7 @@ package struct WatchState: Hashable, Sendable {
 /// | `settled` | `consumed`, `canceled`, `failed` | also `chargeable`, where it stays | `succeeded`, `canceled` |
 /// | `final` | the same | the same; `chargeable` continues to the deadline | the same |
 ///
-/// An order to charge has priority: such a watch does not end before the bank has answered.
+/// A charge instruction has priority: such a watch does not end before the bank has answered.
 package enum WatchGoal: String, Hashable, Sendable, CaseIterable {
     /// The customer has acted.
     ///

@@ -28,7 +28,7 @@ public struct WatchRequest: WireObject, Hashable {
     public var notify: [String]?
     /// The charge to make, exactly once, when the source becomes chargeable.
     ///
-    /// `nil` applies the account's standing order.
+    /// `nil` applies the account's default.
     public var charge: WatchCharge?
     /// The action on an authorised payment before the hold ends, for payment intents only.
     public var authorisation: Open<Watch.AuthorisationAct>?
@@ -148,7 +148,7 @@ extension Facet {
 
 /// A charge to make, exactly once, when a watched source becomes chargeable.
 ///
-/// *Shape*: `true` for the whole amount, `false` for no charge regardless of the account's standing order, or an
+/// *Shape*: `true` for the whole amount, `false` for no charge regardless of the account's default, or an
 /// object. *Units*: the amount in the currency's smallest unit. *Errors*: the server rejects a charge for anything but
 /// a Stripe Source, and amounts that are not positive.
 public struct WatchCharge: WireObject, Hashable {
@@ -168,10 +168,10 @@ public struct WatchCharge: WireObject, Hashable {
     public var onBehalfOf: String?
     /// The transfer of the money to a connected account.
     public var transfer: Transfer?
-    /// Whether the source is not charged, regardless of the account's standing order.
+    /// Whether the source is not charged, regardless of the account's default.
     package private(set) var isNothing = false
 
-    /// No charge, regardless of the account's standing order.
+    /// No charge, regardless of the account's default.
     public static let nothing: WatchCharge = {
         var charge = WatchCharge()
         charge.isNothing = true

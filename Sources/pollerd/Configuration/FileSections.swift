@@ -44,8 +44,8 @@ struct FileSections: Sendable {
         let webhookSecrets: [String]
         /// The accounts that events signed with these secrets may name.
         let connected: ConnectedAccounts
-        /// The standing order for sources without a charge order in their watch, or `nil` to charge none.
-        let charge: ChargeOrder?
+        /// The default for sources without a charge instruction in their watch, or `nil` to charge none.
+        let charge: ChargeInstruction?
         /// Whether a second payment of an order is refunded automatically.
         let refundsDuplicates: Bool
         /// The actions before deadlines, for watches that name none.
@@ -341,11 +341,11 @@ extension YAMLNode {
         }
     }
 
-    /// Reads an account's standing charge order for each source that becomes chargeable, or `nil` for `false`.
+    /// Reads an account's default charge of each source that becomes chargeable, or `nil` for `false`.
     ///
     /// *Shape*: `true`, or any of `{description: Acme, statement_descriptor: ACME, metadata: {shop: "7"}}`. The amount
     /// is always that of the source, because one amount for all sources would be a mistake.
-    func defaultCharge() throws(ConfigurationError) -> ChargeOrder? {
+    func defaultCharge() throws(ConfigurationError) -> ChargeInstruction? {
         if let text = try? text() {
             switch text {
             case "true": return .whole
@@ -361,7 +361,7 @@ extension YAMLNode {
             metadata[name] = try value.text()
         }
         return try checked { () throws(InvalidInput) in
-            try ChargeOrder(note: note, statementDescriptor: descriptor, metadata: metadata)
+            try ChargeInstruction(note: note, statementDescriptor: descriptor, metadata: metadata)
         }
     }
 }

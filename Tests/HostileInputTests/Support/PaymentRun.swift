@@ -259,7 +259,7 @@ struct PaymentRun {
             guard let source = try? StripeJSON.decode(StripeAPI.Source.self, from: bytes) else {
                 return
             }
-            _ = ChargeOrder.whole.sum(of: source)
+            _ = ChargeInstruction.whole.sum(of: source)
         case .paymentIntent: _ = try? StripeJSON.decode(StripeAPI.PaymentIntent.self, from: bytes)
         case .setupIntent: _ = try? StripeJSON.decode(StripeAPI.SetupIntent.self, from: bytes)
         case .charge:

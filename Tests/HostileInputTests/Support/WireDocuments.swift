@@ -128,7 +128,7 @@ struct WireDocuments {
                 let watch = try? NewWatch(request, for: .local, locator: nil)
             else { return }
             _ = SearchEntries(of: watch, keys: .standard).stored
-            #expect(watch.charge.map { ChargeOrder(json: $0.json) == $0 } ?? true)
+            #expect(watch.charge.map { ChargeInstruction(json: $0.json) == $0 } ?? true)
         case .archive:
             guard let json = try? Problem.checkedJSON(bytes),
                 let archived = try? Self.restored(json)

@@ -28,7 +28,7 @@ extension Watch {
         reopenedSeq: Int? = nil,
         pendingHint: HintTopic? = nil,
         clientSecret: ClientSecret? = nil,
-        charge: ChargeOrder? = nil,
+        charge: ChargeInstruction? = nil,
         acts: DeadlineActs = .unset,
         order: OrderID? = nil,
         state: WatchState = WatchState(),

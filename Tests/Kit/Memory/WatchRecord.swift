@@ -20,7 +20,7 @@ struct WatchRecord: Sendable {
     /// The topic of the pending hint, and the token of the lease during which it arrived.
     private var uncoveredHint: (kind: HintTopic, token: Int?)?
     private(set) var clientSecret: ClientSecret?
-    private(set) var charge: ChargeOrder?
+    private(set) var charge: ChargeInstruction?
     private(set) var order: OrderID?
     private(set) var state = WatchState()
     private(set) var payment: PaymentMemory?

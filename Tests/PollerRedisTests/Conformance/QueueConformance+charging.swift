@@ -6,9 +6,13 @@ import PollerWatches
 
 extension QueueConformance {
     static let charging: [ConformanceCase] = [
-        ConformanceCase("an order to charge reaches the worker, with or without the secret") {
+        ConformanceCase("a charge instruction reaches the worker, with or without the secret") {
             bench in
-            let order = try ChargeOrder(amount: 5, note: "a \"b\"", metadata: ["order": "4711"])
+            let order = try ChargeInstruction(
+                amount: 5,
+                note: "a \"b\"",
+                metadata: ["order": "4711"]
+            )
             let secret = ClientSecret(unchecked: "src_1_client_secret_x")
             for (name, known) in [("1", secret), ("2", nil)] {
                 let key = bench.key(name)
@@ -22,11 +26,11 @@ extension QueueConformance {
                 try bench.equal(snapshot.watch.clientSecret, known, "the secret in the snapshot")
             }
         },
-        ConformanceCase("the first order to charge applies to every join, until a restart") {
+        ConformanceCase("the first charge instruction applies to every join, until a restart") {
             bench in
             let key = bench.key("1")
-            let first = try ChargeOrder(amount: 1)
-            let second = try ChargeOrder(amount: 2)
+            let first = try ChargeInstruction(amount: 1)
+            let second = try ChargeInstruction(amount: 2)
             try await bench.enqueue(key)
             try bench.equal(try await bench.snapshot(key).watch.charge, nil, "at first")
             _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: first)])
@@ -45,11 +49,11 @@ extension QueueConformance {
             _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: second)])
             try bench.equal(try await bench.snapshot(key).watch.charge, second, "of a restart")
         },
-        ConformanceCase("an order to charge nothing is kept until a request orders more") { bench in
+        ConformanceCase("a request for no charge is kept until another orders one") { bench in
             let key = bench.key("1")
             for (order, holds) in [
-                (ChargeOrder.nothing, ChargeOrder.nothing), (nil, .nothing), (.nothing, .nothing),
-                (.whole, .whole), (.nothing, .whole),
+                (ChargeInstruction.nothing, ChargeInstruction.nothing),
+                (nil, .nothing), (.nothing, .nothing), (.whole, .whole), (.nothing, .whole),
             ] {
                 _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: order)])
                 try bench.equal(try await bench.snapshot(key).watch.charge, holds, "the order")

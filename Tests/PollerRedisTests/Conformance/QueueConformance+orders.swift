@@ -24,7 +24,7 @@ extension QueueConformance {
             let lease = try await bench.take(key)
             try bench.equal(lease.item.order, order, "the order in the lease")
             try bench.equal(lease.item.clientSecret, secret, "the secret in the lease")
-            try bench.equal(lease.item.charge, .whole, "the order to charge in the lease")
+            try bench.equal(lease.item.charge, .whole, "the charge in the lease")
             _ = try await bench.commit(lease, .next(after: .zero), status: "pending")
             _ = try await bench.watches.cancel(key)
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)

@@ -16,7 +16,7 @@ struct ChargeDecisionTests {
     func watch(
         _ status: String?,
         _ charge: ChargeProgress = .none,
-        order: ChargeOrder? = .whole,
+        order: ChargeInstruction? = .whole,
         step: Int = 0
     ) -> Watch {
         Watch(
@@ -115,7 +115,7 @@ struct ChargeDecisionTests {
         }
         let postponed = ChargeResult.postponed("429", retryAfter: nil)
         #expect(!decide(watch("chargeable"), postponed).change.hasCharged)
-        // Without an order to charge, it was only searched.
+        // Without a charge instruction, it was only searched.
         #expect(!decide(watch("chargeable", order: nil), made(.succeeded)).change.hasCharged)
         #expect(!decide(watch("pending"), seen("chargeable")).change.hasCharged)
     }
@@ -265,7 +265,7 @@ struct ChargeDecisionTests {
             amount: Amount = 5,
             currency: String = "eur"
         ) throws -> String {
-            try ChargeOrder(note: note, metadata: metadata)
+            try ChargeInstruction(note: note, metadata: metadata)
                 .idempotencyKey(of: watch, amount: amount, currency: currency)
         }
         let order = ["order": "4711", "shop": "1"]
@@ -282,20 +282,20 @@ struct ChargeDecisionTests {
         #expect(keys.allSatisfy { $0.utf8.count == 38 })
     }
 
-    @Test("a charge order survives storage, and one that Stripe would reject is rejected")
+    @Test("a charge instruction survives storage, and one that Stripe would reject is rejected")
     func order() throws {
-        let order = try ChargeOrder(
+        let order = try ChargeInstruction(
             amount: 5,
             note: "a \"b\"\n",
             statementDescriptor: "shop",
             metadata: ["a": "b"]
         )
-        #expect(ChargeOrder(json: order.json) == order)
-        #expect(ChargeOrder(json: ChargeOrder.whole.json) == .whole)
+        #expect(ChargeInstruction(json: order.json) == order)
+        #expect(ChargeInstruction(json: ChargeInstruction.whole.json) == .whole)
         #expect(!order.json.contains("\n"), "a line break would end it in the store")
-        #expect(throws: InvalidInput.self) { try ChargeOrder(amount: 0) }
+        #expect(throws: InvalidInput.self) { try ChargeInstruction(amount: 0) }
         #expect(throws: InvalidInput.self) {
-            try ChargeOrder(statementDescriptor: String(repeating: "x", count: 36))
+            try ChargeInstruction(statementDescriptor: String(repeating: "x", count: 36))
         }
         let intent = WatchKey("pi_1", kind: .paymentIntent)
         #expect(throws: InvalidInput.self) { try NewWatch(key: intent, charge: .whole) }

@@ -17,15 +17,15 @@ struct ChargeFollowUpTests {
         /// The sources that were charged, in order.
         let charged = Shared<[SourceID]>([])
 
-        func defaultCharge(for account: AccountID) -> ChargeOrder? { nil }
+        func defaultCharge(for account: AccountID) -> ChargeInstruction? { nil }
 
-        func obstacle(to order: ChargeOrder, object: RawJSON) -> ChargeResult? {
+        func obstacle(to order: ChargeInstruction, object: RawJSON) -> ChargeResult? {
             object.member("name")?.string == "part" ? Self.lacking : nil
         }
 
         func charge(
             _ watch: Watch,
-            _ order: ChargeOrder,
+            _ order: ChargeInstruction,
             by right: ChargeRight?,
             object: RawJSON,
             timeout: Duration

@@ -17,11 +17,11 @@ struct FollowUpOrderTests: PaymentFixtures {
         let refund: RefundResult?
         let calls = Shared<[String]>([])
 
-        func defaultCharge(for account: AccountID) -> ChargeOrder? { nil }
+        func defaultCharge(for account: AccountID) -> ChargeInstruction? { nil }
 
         func charge(
             _ watch: Watch,
-            _ order: ChargeOrder,
+            _ order: ChargeInstruction,
             by right: ChargeRight?,
             object: RawJSON,
             timeout: Duration

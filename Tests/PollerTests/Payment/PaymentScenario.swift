@@ -50,7 +50,7 @@ struct PaymentScenario {
     init(
         _ kind: SourceKind = .source,
         state: WatchState = WatchState(),
-        charge: ChargeOrder? = nil
+        charge: ChargeInstruction? = nil
     ) {
         watch = Watch(
             WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind),

@@ -16,7 +16,7 @@ struct WatchGoalTests {
         _ goal: WatchGoal,
         status: String? = "pending",
         charge: ChargeProgress = .none,
-        order: ChargeOrder? = nil
+        order: ChargeInstruction? = nil
     ) -> Watch {
         Watch(
             Sample.key(),
@@ -91,7 +91,7 @@ struct WatchGoalTests {
         #expect(consumed.verdict == .close(.settled))
     }
 
-    @Test("with an order to charge no goal closes the watch before the bank has answered")
+    @Test("with a charge instruction no goal closes the watch before the bank has answered")
     func chargeFirst() {
         let charge = ChargeID(unchecked: "ch_1")
         let first = decide(watch(.leftPending, order: .whole), "chargeable", .leftPending)

@@ -29,7 +29,7 @@ struct ChargeSearchTests {
                 // Each reading of the clock advances it by a second.
                 elapsed: { rounds.next() }
             )
-            let order = try ChargeOrder(amount: 1, currency: "eur", metadata: ["order": "1"])
+            let order = try ChargeInstruction(amount: 1, currency: "eur", metadata: ["order": "1"])
             let watch = Self.watch()
             var results: [ChargeResult] = []
             while results.count < 9, found(results.last) == nil {
@@ -77,7 +77,7 @@ struct ChargeSearchTests {
             })
             let result = await charger(server).charge(
                 Self.watch(),
-                try ChargeOrder(amount: 1, currency: "eur", metadata: ["order": "1"]),
+                try ChargeInstruction(amount: 1, currency: "eur", metadata: ["order": "1"]),
                 by: nil,
                 object: Self.saved,
                 timeout: .seconds(60)
@@ -99,7 +99,10 @@ struct ChargeSearchTests {
                     ? StubServer.Answer(status: 500, body: #"{"error":{"type":"api_error"}}"#)
                     : StubServer.Answer(body: empty)
             })
-            func charge(_ order: ChargeOrder, _ progress: ChargeProgress) async -> ChargeResult {
+            func charge(
+                _ order: ChargeInstruction,
+                _ progress: ChargeProgress
+            ) async -> ChargeResult {
                 await charger(server).charge(
                     Self.watch(progress),
                     order,
@@ -108,7 +111,7 @@ struct ChargeSearchTests {
                     timeout: .seconds(30)
                 )
             }
-            let before = try ChargeOrder(amount: 500, currency: "eur", metadata: ["v": "1"])
+            let before = try ChargeInstruction(amount: 500, currency: "eur", metadata: ["v": "1"])
             let first = await charge(before, .none)
             guard case .indeterminate = first else {
                 Issue.record("\(first)")
@@ -125,7 +128,7 @@ struct ChargeSearchTests {
             server.answer(by: { head in
                 StubServer.Answer(body: head.method == .POST ? other : list)
             })
-            let after = try ChargeOrder(amount: 700, currency: "eur", metadata: ["v": "2"])
+            let after = try ChargeInstruction(amount: 700, currency: "eur", metadata: ["v": "2"])
             let second = await charge(after, .doubtful)
             #expect(found(second)?.id.description == (isOfThisRun ? "ch_1" : "ch_2"), "\(second)")
             let posts = server.requests.filter { $0.method == .POST }
@@ -144,7 +147,7 @@ struct ChargeSearchTests {
             })
             let rounds = RoundCounter()
             let charger = self.charger(server, elapsed: { rounds.now })
-            func charge(_ order: ChargeOrder, after attempt: String?) async -> ChargeResult {
+            func charge(_ order: ChargeInstruction, after attempt: String?) async -> ChargeResult {
                 await charger.charge(
                     Self.watch(attempt == nil ? .none : .doubtful, attempt: attempt ?? ""),
                     order,
@@ -154,7 +157,7 @@ struct ChargeSearchTests {
                 )
             }
             func posts() -> Int { server.requests.count(where: { $0.method == .POST }) }
-            let before = try ChargeOrder(amount: 500, currency: "eur", metadata: ["v": "1"])
+            let before = try ChargeInstruction(amount: 500, currency: "eur", metadata: ["v": "1"])
             guard case .indeterminate(_, let attempt?) = await charge(before, after: nil) else {
                 Issue.record("the outcome is known")
                 return
@@ -167,7 +170,7 @@ struct ChargeSearchTests {
                 let charge = made + #""amount":500,"source":{"id":"src_1"}}"#
                 return StubServer.Answer(body: head.method == .POST ? charge : empty)
             })
-            let other = try ChargeOrder(amount: 500, currency: "eur", metadata: ["v": "2"])
+            let other = try ChargeInstruction(amount: 500, currency: "eur", metadata: ["v": "2"])
             for _ in 0..<60 {
                 guard case .postponed(_, let pause?) = await charge(other, after: attempt) else {
                     Issue.record("it was charged although the first charge may exist")

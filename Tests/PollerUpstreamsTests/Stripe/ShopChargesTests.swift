@@ -235,7 +235,7 @@ struct ShopChargesTests {
                 try await rig.ledger(source) == ["succeeded"]
             }
         }
-        let order = payer == .us ? try ChargeOrder(amount: 1099, currency: way.currency) : nil
+        let order = payer == .us ? try ChargeInstruction(amount: 1099, currency: way.currency) : nil
         let watch = try NewWatch(
             key: rig.key(source),
             policy: .interactive,

@@ -59,7 +59,7 @@ extension StripeChargerTests {
             let (card, _) = try await savedCard(rig)
             let watch = watch(card, order: Self.order)
             for number in 1...2 {
-                let order = try ChargeOrder(
+                let order = try ChargeInstruction(
                     amount: 700,
                     currency: "eur",
                     metadata: ["try": "\(number)"]
@@ -116,7 +116,11 @@ extension StripeChargerTests {
     func secured(number: String) async throws {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig, number: number)
-            let order = try ChargeOrder(amount: 700, currency: "eur", metadata: ["order": "1"])
+            let order = try ChargeInstruction(
+                amount: 700,
+                currency: "eur",
+                metadata: ["order": "1"]
+            )
             var tries: Set<ThreeDSecureSource> = []
             for run in 1...3 {
                 let result = await charger(rig, publicURL: "https://pay.example").charge(
@@ -156,7 +160,7 @@ extension StripeChargerTests {
             func charge(_ amount: Amount) async throws -> ChargeResult {
                 await charger(rig, publicURL: "https://pay.example").charge(
                     watch(card),
-                    try ChargeOrder(amount: amount, currency: "eur"),
+                    try ChargeInstruction(amount: amount, currency: "eur"),
                     by: nil,
                     object: try await object(rig, card),
                     timeout: .seconds(8)

@@ -12,7 +12,7 @@ extension StripeChargerTests {
     private func charge(
         _ rig: UpstreamRig,
         _ name: String?,
-        _ order: ChargeOrder,
+        _ order: ChargeInstruction,
         number: Int = 1,
         of card: String
     ) async throws -> ChargeResult {
@@ -30,7 +30,7 @@ extension StripeChargerTests {
     func namedOrders() async throws {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig)
-            let order = try ChargeOrder(amount: 1099, currency: "eur")
+            let order = try ChargeInstruction(amount: 1099, currency: "eur")
             var ids: [ChargeID] = []
             for name in ["A77", "A78", nil] {
                 let made = try #require(self.made(try await charge(rig, name, order, of: card)))
@@ -53,7 +53,7 @@ extension StripeChargerTests {
     func namedConsumption() async throws {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig)
-            let order = try ChargeOrder(amount: 1099, currency: "eur")
+            let order = try ChargeInstruction(amount: 1099, currency: "eur")
             for name in ["A77", "A78"] {
                 let id = try #require(made(try await charge(rig, name, order, of: card))).id
                 for (other, wanted) in [(name, id), ("A79", nil)] {
@@ -75,7 +75,7 @@ extension StripeChargerTests {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig)
             let entries = (1...49).map { ("k\($0)", "v") }
-            let order = try ChargeOrder(
+            let order = try ChargeInstruction(
                 amount: 700,
                 currency: "eur",
                 metadata: Dictionary(uniqueKeysWithValues: entries)

@@ -11,8 +11,16 @@ extension StripeChargerTests {
     func orders() async throws {
         try await UpstreamRig.run { rig in
             let (card, customer) = try await savedCard(rig)
-            let first = try ChargeOrder(amount: 700, currency: "eur", metadata: ["order": "1"])
-            let second = try ChargeOrder(amount: 700, currency: "eur", metadata: ["order": "2"])
+            let first = try ChargeInstruction(
+                amount: 700,
+                currency: "eur",
+                metadata: ["order": "1"]
+            )
+            let second = try ChargeInstruction(
+                amount: 700,
+                currency: "eur",
+                metadata: ["order": "2"]
+            )
             let one = try #require(made(try await charge(rig, first, of: card)))
             let two = try #require(made(try await charge(rig, second, of: card)))
             #expect(one.id != two.id && two.status == .succeeded)
@@ -23,7 +31,11 @@ extension StripeChargerTests {
             }
             // A charge with the key of the first release, which had one key per source and the same mark on its
             // charges. Only the search finds it.
-            let former = try ChargeOrder(amount: 500, currency: "eur", metadata: ["order": "3"])
+            let former = try ChargeInstruction(
+                amount: 500,
+                currency: "eur",
+                metadata: ["order": "3"]
+            )
             let made = try await byHand(
                 rig,
                 card,
@@ -45,7 +57,7 @@ extension StripeChargerTests {
             let (card, customer) = try await savedCard(rig)
             // The shop's own charge of the same amount, without an order.
             _ = try await byHand(rig, card, customer, amount: 700, [:], key: "rent-may")
-            let order = try ChargeOrder(amount: 700, currency: "eur")
+            let order = try ChargeInstruction(amount: 700, currency: "eur")
             let made = try #require(self.made(try await charge(rig, order, of: card)))
             #expect(try await charges(rig, of: card).count == 2)
             _ = try await rig.sandbox.post("/v1/refunds", form: [("charge", "\(made.id)")])
@@ -60,7 +72,7 @@ extension StripeChargerTests {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")
             let (card, _) = try await savedCard(rig)
-            let order = try ChargeOrder(amount: 700, currency: "eur")
+            let order = try ChargeInstruction(amount: 700, currency: "eur")
             let name = OrderID(unchecked: "A77")
             let right = ChargeRight(order: name, number: 1)
             let first = try #require(made(try await charge(rig, order, by: right)))
@@ -80,7 +92,8 @@ extension StripeChargerTests {
     func authentication() async throws {
         try await UpstreamRig.run { rig in
             let (card, _) = try await savedCard(rig, number: "4000000000003063")
-            let result = try await charge(rig, ChargeOrder(amount: 700, currency: "eur"), of: card)
+            let order = try ChargeInstruction(amount: 700, currency: "eur")
+            let result = try await charge(rig, order, of: card)
             #expect(result == .unauthenticated(nil))
             let all = try await rig.sandbox.get("/v1/charges")
                 .decode(StripeList<StripeAPI.Charge>.self).data
@@ -97,8 +110,8 @@ extension StripeChargerTests {
                 onBehalfOf: "acct_shop",
                 transfer: ChargeSharing.Transfer(destination: "acct_shop")
             )
-            let order = try ChargeOrder(amount: 700, currency: "eur", sharing: sharing)
-            #expect(ChargeOrder(json: order.json) == order)
+            let order = try ChargeInstruction(amount: 700, currency: "eur", sharing: sharing)
+            #expect(ChargeInstruction(json: order.json) == order)
             let made = try #require(self.made(try await charge(rig, order)))
             let object = try await rig.sandbox.get("/v1/charges/\(made.id)").decode(JSONValue.self)
             #expect(object["application_fee_amount"] == .integer(99))

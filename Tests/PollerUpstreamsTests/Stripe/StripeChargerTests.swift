@@ -16,7 +16,11 @@ struct StripeChargerTests {
     func once() async throws {
         try await UpstreamRig.run { rig in
             try await rig.set("chargeable")
-            let order = try ChargeOrder(amount: 500, note: "Order 4711", metadata: ["order": "7"])
+            let order = try ChargeInstruction(
+                amount: 500,
+                note: "Order 4711",
+                metadata: ["order": "7"]
+            )
             let first = try #require(made(try await charge(rig, order)))
             #expect(first.status == .succeeded)
             let object = try JSONDecoder().decode(
@@ -169,7 +173,7 @@ struct StripeChargerTests {
             // The same is known before anything is sent.
             let object = RawJSON(unchecked: receiver)
             #expect(charger(rig).obstacle(to: .whole, object: object) == lacking)
-            let part = try ChargeOrder(amount: 400)
+            let part = try ChargeInstruction(amount: 400)
             #expect(charger(rig).obstacle(to: part, object: object) == nil)
             let bare = "\(head)\"type\":\"sepa_debit\"}"
             guard case .postponed(let advice, .seconds(3600)) = await answer(rig, bare),
@@ -185,10 +189,10 @@ struct StripeChargerTests {
         }
     }
 
-    @Test("an account's standing order applies to it alone, and without a key nothing is charged")
+    @Test("an account's default charge applies to it alone, and without a key nothing is charged")
     func defaults() async throws {
         try await UpstreamRig.run { rig in
-            let order = try ChargeOrder(note: "Acme")
+            let order = try ChargeInstruction(note: "Acme")
             let charger = StripeCharger(
                 accounts: accounts(rig),
                 defaults: [.main: order],
@@ -229,7 +233,7 @@ struct StripeChargerTests {
 
     func charge(
         _ rig: UpstreamRig,
-        _ order: ChargeOrder,
+        _ order: ChargeInstruction,
         run: Int = 1,
         progress: ChargeProgress = .none,
         by right: ChargeRight? = nil,

@@ -172,8 +172,8 @@ for n, new in ipairs(requests) do
       call('HSET', item, ITEM.order, order)
       w[9], is_outdated = order, true
     end
-    -- The first order to charge is kept: a second one must not change what its idempotency key means. An order to
-    -- charge nothing has no key, and is replaced.
+    -- The first charge instruction is kept: a second one must not change the meaning of its idempotency key. One for
+    -- no charge has no key, and is replaced.
     if call('HGET', item, ITEM.hasLong) == '2'
       and (charge == 'false' or call('HGET', key(KEY.long, id), LONG.charge) ~= 'false') then
       charge = ''

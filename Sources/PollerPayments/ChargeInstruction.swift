@@ -7,7 +7,7 @@ package import PollerIdentity
 /// object with any of
 /// `{"amount":1099,"currency":"eur","description":"…","statement_descriptor":"…","metadata":{"order":"4711"}}` and the
 /// fields of a ``ChargeSharing``.
-package struct ChargeOrder: Hashable, Sendable {
+package struct ChargeInstruction: Hashable, Sendable {
     /// The amount in the currency's smallest unit; `nil` for the source's own amount.
     package let amount: Amount?
     /// The currency, three lower-case letters; `nil` for the source's own.
@@ -23,11 +23,11 @@ package struct ChargeOrder: Hashable, Sendable {
     package let isNothing: Bool
 
     /// The instruction to charge nothing, even if the account has a default.
-    package static let nothing = ChargeOrder(isNothing: true)
+    package static let nothing = ChargeInstruction(isNothing: true)
     /// The instruction to charge the whole amount of the source.
-    package static let whole = ChargeOrder()
+    package static let whole = ChargeInstruction()
 
-    /// Checks an order to charge.
+    /// Checks an instruction.
     package init(
         amount: Amount? = nil,
         currency: String? = nil,
@@ -103,7 +103,7 @@ package struct ChargeOrder: Hashable, Sendable {
     }
 }
 
-extension ChargeOrder: Codable {
+extension ChargeInstruction: Codable {
     private enum CodingKeys: String, CodingKey {
         case amount, currency, metadata
         case note = "description"
@@ -152,10 +152,10 @@ extension ChargeOrder: Codable {
             self = .nothing
             return
         }
-        guard let order = try? JSONDecoder().decode(ChargeOrder.self, from: Data(json.utf8)) else {
+        guard let decoded = try? JSONDecoder().decode(Self.self, from: Data(json.utf8)) else {
             return nil
         }
-        self = order
+        self = decoded
     }
 }
 
@@ -170,8 +170,8 @@ package enum ChargeProgress: Hashable, Sendable {
     case none
     /// Stripe received a request with an unknown result.
     ///
-    /// The same key is used again. If the order has changed since, its key differs, and a source that can be charged
-    /// again is charged only if no charge of this run is found for a minute.
+    /// The same key is used again. If the instruction has changed since, its key differs, and a source that can be
+    /// charged again is charged only if no charge of this run is found for a minute.
     case doubtful
     /// The charge, `ch_…`, exists, and the bank has not answered yet.
     case pending(ChargeID)
