@@ -12,7 +12,7 @@ import RedisClient
 /// the write. A batch with orders that takes several calls first makes an extra call for each. It compares the orders
 /// before the first write, so a batch with a mismatch is rejected as a whole.
 ///
-/// Single requests of several callers share a call (``JoinedEnqueues``). Each has its own outcome and its own error.
+/// Single requests of several callers share a call (``EnqueueBatcher``). Each has its own outcome and its own error.
 extension RedisWatchStore {
     /// The number of watches sorted into partitions at a time; each call sorts the remaining ones again.
     private static var sortedMax: Int { 1000 }
@@ -24,7 +24,7 @@ extension RedisWatchStore {
         if watches.contains(where: { $0.clientSecret != nil }) { try redis.sealing?.check() }
         if reading, watches.count == 1, let watch = watches.first {
             let partition = redis.keys.partition(of: watch.key.lane.description)
-            let result = try await joining.result(of: watch, partition: partition) { watches in
+            let result = try await batcher.result(of: watch, partition: partition) { watches in
                 await enqueueSeparately(watches)
             }
             return [result]

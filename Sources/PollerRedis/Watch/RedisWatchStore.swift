@@ -14,11 +14,11 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
     let redis: RedisPartitions
     let circuit = CircuitHold.upstream
     /// The reads of logs that have begun, and those that wait for replicas.
-    private let plainReads = LogReads()
-    private let confirmedReads = LogReads()
+    private let plainReads = LogReadBatcher()
+    private let confirmedReads = LogReadBatcher()
     private let unreadable: UnreadableEvents
     /// The single requests to enqueue that wait for a call of another.
-    let joining = JoinedEnqueues()
+    let batcher = EnqueueBatcher()
     /// The metadata by which watches are found.
     package let searchKeys: SearchKeys
 
@@ -175,8 +175,8 @@ extension RedisWatchStore {
         to read: LogRead,
         isConfirmed: Bool
     ) async throws(StoreError) -> RedisValue {
-        let joining = isConfirmed ? confirmedReads : plainReads
-        return try await joining.reply(to: read, partition: partition(of: read.key)) {
+        let batcher = isConfirmed ? confirmedReads : plainReads
+        return try await batcher.reply(to: read, partition: partition(of: read.key)) {
             reads throws(StoreError) in
             try await replies(to: reads, isConfirmed: isConfirmed)
         }

@@ -107,7 +107,7 @@ private struct LogPart {
     }
 }
 
-/// Joins reads of logs that begin at the same time into one call per partition.
+/// Batches reads of logs that begin at the same time into one call per partition.
 ///
 /// *Problem.* A notifier starts many attempts at once, and each reads the event that it sends. A call of its own for
 /// each of them costs more than the read: sending it, waking Redis and starting a script.
@@ -118,7 +118,7 @@ private struct LogPart {
 /// does a read for which the common reply, of about a megabyte at most, has no space.
 ///
 /// A class, because the tasks of a process share it.
-final class LogReads: Sendable {
+final class LogReadBatcher: Sendable {
     /// The most reads of one call: a fraction of a millisecond of Redis.
     private static let most = 64
 

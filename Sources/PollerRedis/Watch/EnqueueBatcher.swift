@@ -2,7 +2,7 @@ import PollerQueue
 import PollerWatches
 import Synchronization
 
-/// Joins single requests to enqueue that arrive while a call of their partition is in progress.
+/// Batches single requests to enqueue that arrive while a call of their partition is in progress.
 ///
 /// *Problem.* Starting a script takes Redis several times as long as one watch in it. A server with many clients makes
 /// many calls at the same time, each for one watch.
@@ -15,7 +15,7 @@ import Synchronization
 /// more. If the caller that makes the call is cancelled, each of the others makes a call of its own.
 ///
 /// A class, because the requests of a process share it.
-final class JoinedEnqueues: Sendable {
+final class EnqueueBatcher: Sendable {
     typealias Answer = Result<EnqueueResult, StoreError>
 
     /// The most requests of one call: about a millisecond of Redis, and 4 MiB if each is as large as possible.

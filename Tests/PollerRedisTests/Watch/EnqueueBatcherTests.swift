@@ -11,9 +11,9 @@ import Testing
 @testable import PollerRedis
 
 /// Single requests to enqueue that are made at the same time share a call.
-@Suite("Joined requests to enqueue")
-struct JoinedEnqueuesTests {
-    private typealias Answer = JoinedEnqueues.Answer
+@Suite("Batches of single enqueues")
+struct EnqueueBatcherTests {
+    private typealias Answer = EnqueueBatcher.Answer
 
     /// The number of requests of each call.
     private final class Calls: Sendable {
@@ -93,7 +93,7 @@ struct JoinedEnqueuesTests {
     ) async throws -> (answers: [Answer?], calls: [Int]) {
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let watches = try (0..<count).map(Self.watch)
-        let joining = JoinedEnqueues()
+        let batcher = EnqueueBatcher()
         let calls = Calls()
         let (allMade, made) = AsyncStream.makeStream(of: Void.self)
         let answers = await withTaskExecutorPreference(EventLoopExecutor(loops.next())) {
@@ -101,7 +101,7 @@ struct JoinedEnqueuesTests {
                 for (number, watch) in watches.enumerated() {
                     group.addTask {
                         do throws(StoreError) {
-                            let result = try await joining.result(
+                            let result = try await batcher.result(
                                 of: watch,
                                 partition: number % partitions
                             ) { watches in

@@ -10,7 +10,7 @@ import Testing
 
 /// Reads of logs that begin at the same time share a call.
 @Suite("Reads of logs")
-struct LogReadsTests {
+struct LogReadBatcherTests {
     private typealias Answer = Result<Int64?, StoreError>
 
     /// The number of reads of each call.
@@ -121,7 +121,7 @@ struct LogReadsTests {
             source: SourceID("src_1"),
             kind: .source
         )
-        let reads = LogReads()
+        let reads = LogReadBatcher()
         let executor = EventLoopExecutor(loops.next())
         let answers = await withTaskExecutorPreference(executor) {
             await withTaskGroup(of: (Int, Answer).self) { group in
