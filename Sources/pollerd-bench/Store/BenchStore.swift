@@ -17,7 +17,7 @@ struct BenchStore: Sendable {
     let client: RedisClient
     let watches: RedisWatchStore
     let outbox: RedisOutbox
-    let accounts: RedisAccountBook
+    let accounts: RedisAccountCounts
     let deliveries: RedisDeliveryQueue
     let owner: OwnerID
     let clock = ContinuousClock()
@@ -50,7 +50,7 @@ struct BenchStore: Sendable {
         let redis = RedisPartitions(client: client, layout: layout, logger: logger)
         watches = RedisWatchStore(redis)
         outbox = RedisOutbox(redis)
-        accounts = RedisAccountBook(redis)
+        accounts = RedisAccountCounts(redis)
         deliveries = RedisDeliveryQueue(client: client, layout: layout, logger: logger)
         var generator = SystemRandomNumberGenerator()
         owner = OwnerID(using: &generator)

@@ -25,7 +25,7 @@ struct Cluster: Sendable {
 
     // These stores keep nothing in memory.
     var orders: RedisOrderStore { RedisOrderStore(redis) }
-    var accounts: RedisAccountBook { RedisAccountBook(redis) }
+    var accounts: RedisAccountCounts { RedisAccountCounts(redis) }
     var incidents: RedisIncidentStore { RedisIncidentStore(redis) }
     var suspects: RedisSuspectStore { RedisSuspectStore(redis) }
     var keys: RedisKeyStore { RedisKeyStore(redis) }

@@ -325,7 +325,10 @@ final class ObservedFeed: EventFeed {
 }
 
 extension AccountBackend {
-    static func of(_ counts: RedisAccountBook, _ limits: AccountLimits = .none) -> AccountBackend {
+    static func of(
+        _ counts: RedisAccountCounts,
+        _ limits: AccountLimits = .none
+    ) -> AccountBackend {
         AccountBackend(
             counts: counts,
             limits: { limits },

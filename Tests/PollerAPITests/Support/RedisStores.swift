@@ -14,7 +14,7 @@ struct RedisStores: Sendable {
     let endpoints: RedisEndpointStore
     let members: RedisMembership
     var orders: RedisOrderStore { RedisOrderStore(redis) }
-    var accounts: RedisAccountBook { RedisAccountBook(redis) }
+    var accounts: RedisAccountCounts { RedisAccountCounts(redis) }
     var incidents: RedisIncidentStore { RedisIncidentStore(redis) }
     var suspects: RedisSuspectStore { RedisSuspectStore(redis) }
     var keys: RedisKeyStore { RedisKeyStore(redis) }

@@ -36,7 +36,7 @@ final class RedisHarness: StoreHarness {
     var watches: any WatchStore { store }
     var suspects: any SuspectStore { RedisSuspectStore(redis) }
     var orders: RedisOrderStore { RedisOrderStore(redis) }
-    var accounts: RedisAccountBook { RedisAccountBook(redis) }
+    var accounts: RedisAccountCounts { RedisAccountCounts(redis) }
     var incidents: RedisIncidentStore { RedisIncidentStore(redis) }
     var deliveries: any DeliveryQueue & DeliveryOperations & MarkWatermarkStore { queue }
     var endpoints: any EndpointStore { registry }

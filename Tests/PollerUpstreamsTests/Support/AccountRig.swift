@@ -22,7 +22,7 @@ struct AccountRig: Sendable {
     let sandbox: StripeClient
     let redis: RedisClient
     let watches: RedisWatchStore
-    let accountCounts: RedisAccountBook
+    let accountCounts: RedisAccountCounts
     let deliveries: RedisDeliveryQueue
     let store: RedisSweepStore
     let accounts: StripeAccounts
@@ -50,7 +50,7 @@ struct AccountRig: Sendable {
                         sandbox: StripeClient(configuration: configuration),
                         redis: redis,
                         watches: RedisWatchStore(partitions),
-                        accountCounts: RedisAccountBook(partitions),
+                        accountCounts: RedisAccountCounts(partitions),
                         deliveries: RedisDeliveryQueue(
                             client: redis,
                             layout: layout,

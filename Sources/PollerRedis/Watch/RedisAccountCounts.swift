@@ -5,7 +5,7 @@ import RedisClient
 import SafeNumbers
 
 /// The items of accounts, counted by lane: the sizes of schedules and the numbers of leases.
-package struct RedisAccountBook: AccountCounts {
+package struct RedisAccountCounts: AccountCounts {
     /// The number of lanes counted by one call: a millisecond of Redis.
     private static var lanesPerCall: Int { 500 }
     /// The number of watches checked by one call: also a millisecond.
