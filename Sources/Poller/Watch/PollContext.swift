@@ -107,7 +107,7 @@ package struct PollContext: Sendable {
 ///
 /// If an object expired before the watch began but keeps its status, its expiry is unknown: the clocks differ, or its
 /// method lives longer than documented. Its watch continues to the deadline.
-struct PollOutlook: Hashable, Sendable {
+struct PollLimits: Hashable, Sendable {
     /// The time that the upstream may take to act on an expiry.
     ///
     /// An earlier last poll would miss the final status by seconds.
@@ -120,7 +120,7 @@ struct PollOutlook: Hashable, Sendable {
     private let stretch: Double
     private let watch: Watch
 
-    /// Creates the outlook of a watch after an observation.
+    /// Creates the limits for a watch after an observation.
     ///
     /// `warnings` are instants at which an event is due although nothing changes.
     init(_ watch: Watch, _ observation: Observation, warnings: [Timestamp] = []) {

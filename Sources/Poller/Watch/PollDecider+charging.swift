@@ -68,13 +68,13 @@ extension PollDecider {
             return unauthenticated(context, observation, secure)
         case .incomplete(let received, let wanted):
             state.failures = 0
-            let outlook = PollOutlook(context.watch, observation)
-            if outlook.isOver(at: context.polledAt) {
+            let limits = PollLimits(context.watch, observation)
+            if limits.isOver(at: context.polledAt) {
                 return closed(context, .expired, state, error: nil)
             }
             state.step += 1
             let error = "not charged yet: \(received) of \(wanted) have arrived"
-            return again(context, outlook, state, error: error, &generator)
+            return again(context, limits, state, error: error, &generator)
         case .indeterminate(let reason, let attempt):
             state.charge = .doubtful
             if let attempt { state.chargeAttempt = attempt }

@@ -44,7 +44,7 @@ extension PollContext {
             return watch.acts.ofHold
         // A partly paid payment is not abandoned.
         case .awaitingCustomer, .failed, .expired:
-            guard seen.status.awaitsPayer, outlook(seen, reading).isOver(at: polledAt),
+            guard seen.status.awaitsPayer, limits(seen, reading).isOver(at: polledAt),
                 reading.payableUntil.map({ polledAt >= $0 }) ?? true
             else { return nil }
             return watch.acts.ofAbandoned
@@ -53,12 +53,12 @@ extension PollContext {
     }
 
     /// Returns the limits of the waits after an answer; an action is due at its instant.
-    func outlook(_ seen: Observation, _ reading: PaymentReading?) -> PollOutlook {
+    func limits(_ seen: Observation, _ reading: PaymentReading?) -> PollLimits {
         var instants = reading?.warnings ?? []
         if let reading, let instant = actsOnHold(reading), awaitsAct(seen.status) {
             instants.append(instant)
         }
-        return PollOutlook(watch, seen, warnings: instants)
+        return PollLimits(watch, seen, warnings: instants)
     }
 
     /// Whether the next poll must follow at once, because an action is due.

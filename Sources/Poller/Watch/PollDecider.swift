@@ -124,12 +124,12 @@ package struct PollDecider: Sendable {
             if hasChanges(observation, reading, context) {
                 return recorded(context, observation, reading, state, &generator)
             }
-            let outlook = context.outlook(observation, reading)
-            if outlook.isOver(at: context.polledAt) {
+            let limits = context.limits(observation, reading)
+            if limits.isOver(at: context.polledAt) {
                 return closed(context, .expired, state, reading, error: nil)
             }
             state.step += 1
-            return again(context, outlook, state, reading, error: nil, &generator)
+            return again(context, limits, state, reading, error: nil, &generator)
 
         case .gone: return absent(context, state, &generator)
         case .malformed(let reason): return malformed(context, state, reason, &generator)
@@ -174,7 +174,7 @@ package struct PollDecider: Sendable {
         let reading = context.isSame(seen) ? nil : context.reading(seen)
         if hasChanges(seen, reading, context) { return true }
         return !context.watch.isUnchangedSinceReopen
-            && context.outlook(seen, reading).isOver(at: context.polledAt)
+            && context.limits(seen, reading).isOver(at: context.polledAt)
     }
 
     /// Whether an observation contains a change that was not reported, or ends the watch.
@@ -219,15 +219,15 @@ package struct PollDecider: Sendable {
         )
         if let end { return Decision(verdict: .close(end), change: change) }
         // A change at the deadline leaves one more immediate poll, which closes the watch.
-        let outlook = context.outlook(observation, reading)
+        let limits = context.limits(observation, reading)
         let isAtOnce =
-            context.now >= outlook.deadline || isChargedNext(watch, state)
+            context.now >= limits.deadline || isChargedNext(watch, state)
             || context.isActedOnNext(observation, reading)
-        let wait = isAtOnce ? Duration.zero : waitUntilNext(context, outlook, state, &generator)
+        let wait = isAtOnce ? Duration.zero : waitUntilNext(context, limits, state, &generator)
         return Decision(
             verdict: .next(after: wait),
             change: change,
-            isUrgent: isAtOnce || context.isUrgent(after: wait, deadline: outlook.deadline)
+            isUrgent: isAtOnce || context.isUrgent(after: wait, deadline: limits.deadline)
         )
     }
 
@@ -324,13 +324,13 @@ package struct PollDecider: Sendable {
     /// deadline.
     func again(
         _ context: PollContext,
-        _ outlook: PollOutlook,
+        _ limits: PollLimits,
         _ state: WatchState,
         _ reading: PaymentReading? = nil,
         error: String?,
         _ generator: inout some RandomNumberGenerator
     ) -> Decision<WatchChange> {
-        let wait = waitUntilNext(context, outlook, state, &generator)
+        let wait = waitUntilNext(context, limits, state, &generator)
         return Decision(
             verdict: .next(after: wait),
             // Stored values are not written again.
@@ -339,14 +339,14 @@ package struct PollDecider: Sendable {
                 payment: reading?.memory == context.watch.payment ? nil : reading?.memory,
                 lastError: error
             ),
-            isUrgent: context.isUrgent(after: wait, deadline: outlook.deadline),
+            isUrgent: context.isUrgent(after: wait, deadline: limits.deadline),
             commitsAtOnce: false
         )
     }
 
     private func waitUntilNext(
         _ context: PollContext,
-        _ outlook: PollOutlook,
+        _ limits: PollLimits,
         _ state: WatchState,
         _ generator: inout some RandomNumberGenerator
     ) -> Duration {
@@ -358,9 +358,9 @@ package struct PollDecider: Sendable {
             hinted: watch.hintedAt.map { now - $0 },
             using: &generator
         )
-        var wait = outlook.stretched(plain, at: now)
+        var wait = limits.stretched(plain, at: now)
         if watch.isEager(at: now) { wait = min(wait, jittered(Self.eagerWait, &generator)) }
-        return outlook.bounded(wait, from: now)
+        return limits.bounded(wait, from: now)
     }
 
     func jittered(

@@ -178,7 +178,7 @@ struct PollDeciderExpiryTests {
     @Test("the last poll is one minute after the expiry, and urgent")
     func lastPoll() throws {
         let decision = decide(at: .seconds(3600))
-        #expect(try wait(decision) == PollOutlook.expiryGrace)
+        #expect(try wait(decision) == PollLimits.expiryGrace)
         #expect(decision.isUrgent)
     }
 
