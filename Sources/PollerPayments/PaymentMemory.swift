@@ -25,7 +25,7 @@ import SafeNumbers
 ///
 /// Then the last day on which a change is possible, in days since 1970 and base 36, which purge.lua reads, and a refund
 /// that has not succeeded (``RefundProgress``). Evidence without money is not stored, because the object shows it
-/// again. The last five values are the payment as last reported (``RememberedPayment``): an event without a new answer
+/// again. The last five values are the payment as last reported (``ReportedPayment``): an event without a new answer
 /// repeats it.
 package struct PaymentMemory: Hashable, Sendable {
     /// The largest size: three fingerprints, four sums of eleven digits, an instant of nine, a day of three, seven
@@ -50,7 +50,7 @@ package struct PaymentMemory: Hashable, Sendable {
     /// Whether the payer can pay until ``lastDay`` with a voucher or code (``PaymentLife/payableUntil``).
     package var isPayable = false
     /// The payment as last reported; `nil` if the evidence of its money leaves no room for it.
-    package private(set) var reported: RememberedPayment?
+    package private(set) var reported: ReportedPayment?
 
     /// The end of ``lastDay``.
     package var changesUntil: Timestamp? {
@@ -84,8 +84,8 @@ package struct PaymentMemory: Hashable, Sendable {
         guard let reported else { return }
         let parts = self.parts
         let room =
-            RememberedPayment.room - parts.reduce(parts.count - 1) { $0 + $1.utf8.count }
-        self.reported = RememberedPayment(reported, besides: money, room: room)
+            ReportedPayment.room - parts.reduce(parts.count - 1) { $0 + $1.utf8.count }
+        self.reported = ReportedPayment(reported, besides: money, room: room)
     }
 
     /// Returns six characters (36 bits) that differ for different parts.
@@ -114,7 +114,7 @@ package struct PaymentMemory: Hashable, Sendable {
         func isMarked(_ mark: Unicode.Scalar) -> Bool { marks.contains(UInt8(ascii: mark)) }
         isPayable = isMarked("p")
         isAttached = isMarked("a")
-        defer { reported = RememberedPayment(next: next, besides: money) }
+        defer { reported = ReportedPayment(next: next, besides: money) }
         guard captured > 0 || isMarked("u") else { return }
         let isReturned = isMarked("r")
         var facts = ChargeFacts(id: charge, status: isReturned ? .failed : .succeeded)

@@ -130,7 +130,7 @@ extension PollContext {
                 final: isLast && final,
                 closed: isLast ? closed : nil,
                 progress: progress,
-                payment: reading?.payment ?? watch.remembered,
+                payment: reading?.payment ?? watch.reportedPayment,
                 nextStep: reading?.step ?? .none,
                 isLive: reading?.isLive,
                 object: isLast ? object : nil,

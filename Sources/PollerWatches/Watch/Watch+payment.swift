@@ -3,7 +3,7 @@ package import PollerPayments
 
 extension Watch {
     /// The payment from the stored facts, for events without an answer; `nil` if it was never read.
-    package var remembered: Payment? {
+    package var reportedPayment: Payment? {
         guard let payment else { return nil }
         if let reported = payment.reported { return reported.payment(with: payment.money) }
         // There was only room for the evidence of its money.

@@ -40,6 +40,6 @@ extension WatchSnapshot {
     /// The known state of the payment; `nil` when there is none.
     package var payment: Payment? {
         // The log of a refundable payment is deleted before the watch is.
-        lastEvent?.payment ?? (watch.key.kind.isOfPayments ? watch.remembered : nil)
+        lastEvent?.payment ?? (watch.key.kind.isOfPayments ? watch.reportedPayment : nil)
     }
 }

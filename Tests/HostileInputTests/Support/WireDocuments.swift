@@ -209,7 +209,7 @@ struct WireDocuments {
             .answer(.unavailable("", retryAfter: .seconds(Int64.max))),
             using: &generator
         )
-        _ = (opened.end, opened.remembered, PollerWire.Watch(archived.snapshot).json)
+        _ = (opened.end, opened.reportedPayment, PollerWire.Watch(archived.snapshot).json)
     }
 }
 

@@ -80,7 +80,7 @@ struct ChargeOfSourceTests: PaymentFixtures {
         let found = ObservedCharge(id: id, status: .succeeded, object: NamedObjects.object("held"))
         scenario.hint(.money)
         _ = scenario.charge(.made(found), "consumed", "u", rank: .final)
-        #expect(scenario.watch.remembered?.state == .authorised)
+        #expect(scenario.watch.reportedPayment?.state == .authorised)
         scenario.reopen()
         #expect(scenario.look("consumed", "u", rank: .final) == [])
     }

@@ -150,8 +150,8 @@ struct PaymentAfterSettlementTests: PaymentFixtures {
         #expect(scenario.recorded.last?.payment?.state == .partiallyRefunded)
         #expect(scenario.closed == .settled)
         // A memory without the last event does not report it as paid either.
-        #expect(scenario.watch.remembered?.state == .partiallyRefunded)
-        #expect(scenario.watch.remembered?.amountReturned == 99)
+        #expect(scenario.watch.reportedPayment?.state == .partiallyRefunded)
+        #expect(scenario.watch.reportedPayment?.amountReturned == 99)
     }
 
     @Test(
@@ -289,7 +289,7 @@ struct PaymentAfterSettlementTests: PaymentFixtures {
         scenario.reader.known["again"] = scenario.reader.known["k"]
         scenario.reopen()
         #expect(scenario.look("chargeable", "again", rank: .steady) == [])
-        #expect(scenario.watch.remembered?.amount == 1099)
+        #expect(scenario.watch.reportedPayment?.amount == 1099)
     }
 
     @Test("a charge found disputed has its dispute read before anything is reported")

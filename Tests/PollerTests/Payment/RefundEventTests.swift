@@ -69,7 +69,7 @@ struct RefundEventTests {
         _ = scenario.look("succeeded", "paid")
         _ = scenario.look("succeeded", "pending")
         #expect(scenario.look("succeeded", "bare").isEmpty)
-        #expect(scenario.watch.remembered?.refund == RefundProgress(.pending, 1099))
+        #expect(scenario.watch.reportedPayment?.refund == RefundProgress(.pending, 1099))
     }
 
     @Test("an older refund that fails is reported, although a newer one has succeeded")

@@ -13,7 +13,7 @@ import SafeNumbers
 /// ```
 /// The received and returned sums are left out if they equal those of the stored money. `-` stands for an unknown
 /// currency. If there is no room, the method is dropped, and then the currency.
-package struct RememberedPayment: Hashable, Sendable {
+package struct ReportedPayment: Hashable, Sendable {
     package let state: PaymentState
     package let reason: PaymentReason?
     package let amount: Amount?

@@ -10,7 +10,7 @@ import Testing
 
 /// A watch that closes without a new answer reports the last known payment.
 @Suite("Closing without an answer")
-struct RememberedPaymentTests {
+struct ReportedPaymentTests {
     private static let start = VirtualTime.start
 
     /// Facts for each payment state.
@@ -140,7 +140,7 @@ struct RememberedPaymentTests {
             let reported = PollDecider().decide(first, .answer(.observed(seen)), using: &generator)
             let memory = try #require(reported.change.payment)
             let before = try #require(
-                reported.change.events.last?.payment ?? watch(memory: memory).remembered
+                reported.change.events.last?.payment ?? watch(memory: memory).reportedPayment
             )
             #expect(before.state == state, "\(facts)")
             // The state as a store keeps it.
@@ -154,7 +154,7 @@ struct RememberedPaymentTests {
                 seq: reported.change.events.count,
                 memory: PaymentMemory(packed: memory.packed, charge: kept.charge.charge)
             )
-            #expect(stored.remembered == before, "\(state): \(memory.packed)")
+            #expect(stored.reportedPayment == before, "\(state): \(memory.packed)")
             let decision = decide(stored, ending, seen, reader)
             guard case .close = decision.verdict else {
                 Issue.record("\(state), \(ending): \(decision.verdict)")
@@ -235,10 +235,10 @@ struct RememberedPaymentTests {
 
     @Test("every state and reason has a unique letter")
     func letters() {
-        #expect(Set(RememberedPayment.states.map(\.state)) == Set(PaymentState.allCases))
-        #expect(Set(RememberedPayment.states.map(\.letter)).count == PaymentState.allCases.count)
-        #expect(Set(RememberedPayment.reasons.map(\.reason)) == Set(PaymentReason.allCases))
-        #expect(Set(RememberedPayment.reasons.map(\.letter)).count == PaymentReason.allCases.count)
+        #expect(Set(ReportedPayment.states.map(\.state)) == Set(PaymentState.allCases))
+        #expect(Set(ReportedPayment.states.map(\.letter)).count == PaymentState.allCases.count)
+        #expect(Set(ReportedPayment.reasons.map(\.reason)) == Set(PaymentReason.allCases))
+        #expect(Set(ReportedPayment.reasons.map(\.letter)).count == PaymentReason.allCases.count)
     }
 
     @Test("a damaged memory is ignored, and the evidence of money gives the state")
@@ -252,8 +252,7 @@ struct RememberedPaymentTests {
             state: WatchState(status: SourceStatus(unchecked: "succeeded")),
             memory: PaymentMemory(packed: "9d2k1a|k3f9a2||go|5||||", charge: nil)
         )
-        #expect(
-            bare.remembered?.state == .partiallyRefunded && bare.remembered?.amountReturned == 5
-        )
+        #expect(bare.reportedPayment?.state == .partiallyRefunded)
+        #expect(bare.reportedPayment?.amountReturned == 5)
     }
 }
