@@ -51,7 +51,7 @@ package struct PaymentFacts: Hashable, Sendable {
     /// The payment state of an upstream whose configuration maps its statuses.
     package var claim: PaymentState?
     /// The configured lifetime of a source of its method; `nil` for the documented one.
-    package var sourceLife: SourceLife?
+    package var sourceLifetime: SourceLifetime?
     /// Whether a refund waits for the payer's account.
     package var awaitsRefundAccount = false
     /// The amount shown to the customer in another currency, according to the object.

@@ -42,12 +42,12 @@ package struct PaymentMemory: Hashable, Sendable {
     package var step: String
     /// The charge that received money.
     @Boxed package var money: ChargeFacts? = nil
-    /// The last day on which the money may change (``PaymentLife/changesUntil``), counted from 1970-01-01 in UTC; `nil` if
-    /// no change is expected.
+    /// The last day on which the money may change (``PaymentLifetime/changesUntil``), counted from 1970-01-01 in UTC;
+    /// `nil` if no change is expected.
     package var lastDay: Int64?
     /// Whether the source belongs to a customer (``PaymentFacts/isAttached``).
     package var isAttached = false
-    /// Whether the payer can pay until ``lastDay`` with a voucher or code (``PaymentLife/payableUntil``).
+    /// Whether the payer can pay until ``lastDay`` with a voucher or code (``PaymentLifetime/payableUntil``).
     package var isPayable = false
     /// The payment as last reported; `nil` if the evidence of its money leaves no room for it.
     package private(set) var reported: ReportedPayment?
@@ -188,13 +188,13 @@ package struct PaymentReading: Hashable, Sendable {
     package let hasRefundChange: Bool
     /// Whether the customer's next step has changed; false if a new state implies that there is none.
     package let hasStepChange: Bool
-    /// The times of the warnings that the shop must take the money (``PaymentLife/warnings``).
+    /// The times of the warnings that the shop must take the money (``PaymentLifetime/warnings``).
     package let warnings: [Timestamp]
-    /// The time at which held money is captured, if configured (``PaymentLife/capturesAt``).
+    /// The time at which held money is captured, if configured (``PaymentLifetime/capturesAt``).
     package let capturesAt: Timestamp?
-    /// The time at which held money is released, if configured (``PaymentLife/releasesAt``).
+    /// The time at which held money is released, if configured (``PaymentLifetime/releasesAt``).
     package let releasesAt: Timestamp?
-    /// The end of the time to pay with a voucher or code (``PaymentLife/payableUntil``).
+    /// The end of the time to pay with a voucher or code (``PaymentLifetime/payableUntil``).
     package let payableUntil: Timestamp?
     /// Whether it is a live payment; `nil` if the object does not say.
     package let isLive: Bool?
@@ -231,7 +231,7 @@ package struct PaymentReading: Hashable, Sendable {
         }
         let seen = Payment(facts)
         let now = facts.seenAt ?? facts.created
-        let life = now.map { PaymentLife(facts, seen, now: $0) }
+        let life = now.map { PaymentLifetime(facts, seen, now: $0) }
         warnings = life?.warnings ?? []
         capturesAt = life?.capturesAt
         releasesAt = life?.releasesAt

@@ -69,7 +69,7 @@ package struct MethodTraits: Hashable, Sendable {
     /// The shortest duration of such a hold, which depends on facts that the charge does not contain; `nil` if unknown.
     package let shortestHold: Duration?
     /// The lifetime of its sources at the upstream.
-    package let sourceLife: SourceLife
+    package let sourceLifetime: SourceLifetime
     /// Whether a consumed single-use source means that it was paid.
     package let isPaidOnceConsumed: Bool
 
@@ -88,7 +88,7 @@ package struct MethodTraits: Hashable, Sendable {
         let hold: Duration? = holdDays.map { .seconds($0 * 86_400) }
         self.hold = hold
         shortestHold = shortestHoldHours.map { Duration.seconds($0 * 3600) } ?? hold
-        sourceLife = SourceLife(
+        sourceLifetime = SourceLifetime(
             pending: pendingHours.map { .seconds($0 * 3600) },
             chargeable: chargeableHours.map { .seconds($0 * 3600) },
             endsWithDayInChina: endsWithDayInChina

@@ -56,6 +56,6 @@ package struct DeadlineForecast: Sendable {
                 seenAt: seenAt
             )
         else { return nil }
-        return PaymentLife(facts, Payment(facts), now: seenAt).time(of: act)
+        return PaymentLifetime(facts, Payment(facts), now: seenAt).time(of: act)
     }
 }

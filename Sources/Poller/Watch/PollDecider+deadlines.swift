@@ -20,8 +20,8 @@ import PollerWatches
 // deadline, not early.
 //
 // *Never on a guess*: no action is taken on a hold if neither the charge nor its method defines its end
-// (`PaymentLife.capturesAt`). Nor is a payment cancelled while its payer can still pay with a voucher
-// (`PaymentLife.payableUntil`). The deadline of the watch does not change that.
+// (`PaymentLifetime.capturesAt`). Nor is a payment cancelled while its payer can still pay with a voucher
+// (`PaymentLifetime.payableUntil`). The deadline of the watch does not change that.
 //
 // *Exactly once*: an action follows a poll that has just read the status as last reported. The action itself is not
 // reported. After a crash between action and commit the payment has another status, which the next poll reports. A

@@ -8,7 +8,7 @@ import PollerPayments
 /// only a few reads. An operator adds or changes entries with `source_expiry`. Reusable sources do not expire.
 package struct SourceExpiry: Hashable, Sendable {
     /// The operator's changes, by method.
-    private var changes: [String: SourceLife] = [:]
+    private var changes: [String: SourceLifetime] = [:]
 
     /// The times that Stripe documents.
     package static let documented = SourceExpiry()
@@ -25,16 +25,16 @@ package struct SourceExpiry: Hashable, Sendable {
             guard spans.count == 2, let pending = spans.first, let chargeable = spans.last,
                 let name = sides.first, let method = PaymentMethod(String(name))
             else { throw Self.invalid(entry) }
-            changes[method.name] = SourceLife(
+            changes[method.name] = SourceLifetime(
                 pending: try Self.span(pending, entry),
                 chargeable: try Self.span(chargeable, entry),
-                endsWithDayInChina: method.traits.sourceLife.endsWithDayInChina
+                endsWithDayInChina: method.traits.sourceLifetime.endsWithDayInChina
             )
         }
     }
 
     /// Returns the operator's lifetime for a method, or `nil` if the documented one applies.
-    func changed(_ method: PaymentMethod?) -> SourceLife? {
+    func changed(_ method: PaymentMethod?) -> SourceLifetime? {
         changes.isEmpty ? nil : method.flatMap { changes[$0.name] }
     }
 
@@ -45,7 +45,7 @@ package struct SourceExpiry: Hashable, Sendable {
             let seconds = facts.created, seconds >= 0,
             let created = Timestamp(unixSeconds: seconds)
         else { return nil }
-        return (changed(method) ?? method.traits.sourceLife).end(
+        return (changed(method) ?? method.traits.sourceLifetime).end(
             of: PollerPayments.SourceStatus(unchecked: status),
             created: created,
             now: now

@@ -27,7 +27,7 @@ package struct StripePayments: PaymentReader {
             refunds: lists.refunds,
             seenAt: seenAt
         )
-        facts.sourceLife = expiry.changed(facts.method)
+        facts.sourceLifetime = expiry.changed(facts.method)
         if let listed = lists.disputes?.member("data")?.elements {
             facts.charge = facts.charge?.disputed(by: listed)
         }

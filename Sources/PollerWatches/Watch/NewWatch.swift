@@ -92,7 +92,8 @@ extension SourceKind {
     ///
     /// Thirty days: a voucher can be paid for days, a bank transfer takes as long, and a SEPA debit is answered within
     /// 14 business days. An intent never expires. If Stripe ends an object earlier (a redirect after an hour,
-    /// `SourceLife`), its watch ends then. *Source*: the page of each method below <https://docs.stripe.com/sources>.
+    /// `SourceLifetime`), its watch ends then. *Source*: the page of each method below
+    /// <https://docs.stripe.com/sources>.
     package var life: Duration? {
         switch self {
         case .source, .paymentIntent, .setupIntent, .charge: .seconds(30 * 86_400)

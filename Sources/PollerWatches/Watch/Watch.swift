@@ -151,7 +151,7 @@ extension Watch {
     /// | anything else | the deadline |
     ///
     /// The last two extensions apply if the watch ``followsObject``; the bank's time is the time that it may take to
-    /// report the money. The ends are `PaymentLife.changesUntil`, by the day. A deadline limits the wait for the payer;
+    /// report the money. The ends are `PaymentLifetime.changesUntil`, by the day. A deadline limits the wait for the payer;
     /// while a bank answers or a hold lasts, the payer has no more to do. A watch that a hint reopened is polled for
     /// the whole eager span of a hint, even if its own span is shorter.
     package var end: Timestamp {
@@ -159,12 +159,12 @@ extension Watch {
         let isHeld = state.status == .requiresCapture && awaitsActOnHold
         var end = deadline
         if isCharged || isHeld {
-            end = max(end, payment?.changesUntil ?? deadline + PaymentLife.most)
+            end = max(end, payment?.changesUntil ?? deadline + PaymentLifetime.most)
         } else if followsObject, payment?.isPayable == true, state.status?.awaitsPayer == true {
             end = max(end, payment?.changesUntil ?? deadline)
         } else if followsObject, key.kind == .paymentIntent, state.status == .processing {
             // Without a charge, each poll counts the bank's time from itself.
-            end = max(end, min(payment?.changesUntil ?? deadline, deadline + PaymentLife.most))
+            end = max(end, min(payment?.changesUntil ?? deadline, deadline + PaymentLifetime.most))
         }
         guard isUnchangedSinceReopen, let hintedAt else { return end }
         return max(end, hintedAt + Self.eagerness)
@@ -175,7 +175,7 @@ extension Watch {
     /// It does if its span is at least the longest default span. It also does if the object is to be cancelled at the
     /// end, because a payer may hold a voucher for it.
     package var followsObject: Bool {
-        deadline - createdAt >= PaymentLife.most || acts.ofAbandoned != nil
+        deadline - createdAt >= PaymentLifetime.most || acts.ofAbandoned != nil
     }
 
     /// Whether a hint reopened the watch and nothing has changed since.

@@ -224,7 +224,7 @@ struct PaymentFactsTests {
                     let object = try json(text)
                     let before = try ObjectFacts(scanning: Array(text.utf8))
                     let facts = PaymentFacts(.source, object: object, seenAt: now)
-                    let life = PaymentLife(facts, Payment(facts), now: now)
+                    let life = PaymentLifetime(facts, Payment(facts), now: now)
                     let expected = SourceExpiry.documented.expiresAt(before, of: .source, now: now)
                     #expect(life.expiresAt == expected, "\(type) \(usage) \(status)")
                 }

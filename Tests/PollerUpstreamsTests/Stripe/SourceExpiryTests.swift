@@ -80,7 +80,7 @@ struct SourceExpiryTests {
                 seenAt: start
             )
             let known = try #require(facts)
-            return PaymentLife(known, Payment(known), now: start).warnings
+            return PaymentLifetime(known, Payment(known), now: start).warnings
                 .map { ($0 - start).inSeconds / 3600 }
         }
         #expect(try warnings(SourceExpiry(changes: "eps=1h/6h")) == [3.5, 6.3])

@@ -11,7 +11,7 @@ extension NextStep {
     /// Reads the next step of a source.
     init(source fields: StripeFields, _ method: PaymentMethod?) {
         let details = method.map { fields.object($0.name) } ?? StripeFields(nil)
-        let until = method?.traits.sourceLife.pending.flatMap { life in
+        let until = method?.traits.sourceLifetime.pending.flatMap { life in
             fields.time("created").map { $0 + life }
         }
         switch (method?.name, fields.word("flow")) {

@@ -18,8 +18,8 @@ package import PollerIdentity
 /// captured or cancelled.
 ///
 /// *Source*: the tables of ``MethodTraits`` and `SourceKind.life`; for a source what an operator has said
-/// of its method, ``PaymentFacts/sourceLife``.
-package struct PaymentLife: Hashable, Sendable {
+/// of its method, ``PaymentFacts/sourceLifetime``.
+package struct PaymentLifetime: Hashable, Sendable {
     /// The default time for which a payment is polled.
     package static let most = Duration.seconds(30 * 86_400)
     /// The longest duration of a dispute.
@@ -124,7 +124,7 @@ package struct PaymentLife: Hashable, Sendable {
     ) -> Timestamp? {
         // A reusable source does not expire.
         let source = facts.kind == .source && facts.usage != .reusable ? facts.created : nil
-        let life = facts.sourceLife ?? traits.sourceLife
+        let life = facts.sourceLifetime ?? traits.sourceLifetime
         switch state {
         case .awaitingCustomer, .partiallyPaid:
             guard facts.kind == .source else { return facts.step.until }
@@ -174,7 +174,7 @@ extension PaymentFacts {
 /// The time for which a single-use source keeps a status before the upstream ends it; `nil` for no limit.
 ///
 /// The time at which it became chargeable is unknown; it is at the latest the end of its pending time.
-package struct SourceLife: Hashable, Sendable {
+package struct SourceLifetime: Hashable, Sendable {
     package let pending: Duration?
     package let chargeable: Duration?
     /// Whether it ends at 23:45 in China in any case, when the day's books are closed.

@@ -3,7 +3,7 @@ import PollerPayments
 import Testing
 
 @Suite("Life of a payment")
-struct PaymentLifeTests {
+struct PaymentLifetimeTests {
     private static let hour: Int64 = 3_600_000
     private static let day: Int64 = 24 * hour
     private let begun = Timestamp(ms: 1_796_083_200_000)
@@ -13,7 +13,7 @@ struct PaymentLifeTests {
         _ status: String,
         _ method: String?,
         _ change: (inout PaymentFacts) -> Void = { _ in }
-    ) -> PaymentLife {
+    ) -> PaymentLifetime {
         var facts = PaymentFacts(kind: kind)
         facts.status = SourceStatus(unchecked: status)
         facts.usage = .singleUse
@@ -22,7 +22,7 @@ struct PaymentLifeTests {
         facts.created = begun
         facts.seenAt = begun
         change(&facts)
-        return PaymentLife(facts, Payment(facts.following(nil)), now: begun)
+        return PaymentLifetime(facts, Payment(facts.following(nil)), now: begun)
     }
 
     private func hours(_ at: Timestamp?) -> Int64? { at.map { ($0 - begun).ms / Self.hour } }
@@ -154,7 +154,7 @@ struct PaymentLifeTests {
         #expect(blind.capturesAt == nil && blind.expiresAt == nil)
     }
 
-    private func held(by method: String?, since agreed: Timestamp) -> PaymentLife {
+    private func held(by method: String?, since agreed: Timestamp) -> PaymentLifetime {
         life(.paymentIntent, "requires_capture", method) { facts in
             var charge = ChargeFacts(status: .succeeded)
             charge.created = agreed
@@ -164,7 +164,7 @@ struct PaymentLifeTests {
 
     @Test("a voucher can be paid until its end, and its payment is reported some days later")
     func vouchers() {
-        func waiting(_ method: String?, _ step: NextStep) -> PaymentLife {
+        func waiting(_ method: String?, _ step: NextStep) -> PaymentLifetime {
             life(.paymentIntent, "requires_action", method) { $0.step = step }
         }
         let until = begun + .seconds(60 * 86_400)
@@ -197,7 +197,7 @@ struct PaymentLifeTests {
         facts.usage = .singleUse
         facts.created = begun + .seconds(12 * 3600)
         let noon = begun + .seconds(13 * 3600)
-        let life = PaymentLife(facts, Payment(facts), now: noon)
+        let life = PaymentLifetime(facts, Payment(facts), now: noon)
         #expect(life.expiresAt == begun + .seconds((15 * 60 + 45) * 60))
     }
 }
