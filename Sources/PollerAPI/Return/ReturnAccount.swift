@@ -13,7 +13,7 @@ import PollerWords
 /// The payer's input of an account.
 ///
 /// Its description is redacted.
-struct TypedAccount: Hashable, CustomStringConvertible, CustomReflectable {
+struct EnteredAccount: Hashable, CustomStringConvertible, CustomReflectable {
     /// The reason why the account was not accepted.
     enum Problem: String, CaseIterable {
         case holder, iban, number
@@ -62,7 +62,7 @@ struct TypedAccount: Hashable, CustomStringConvertible, CustomReflectable {
     var customMirror: Mirror { Mirror(self, children: ["account": "(redacted)"]) }
 }
 
-extension TypedAccount.Problem {
+extension EnteredAccount.Problem {
     /// Creates the problem of an invalid field.
     init(_ error: InvalidInput) {
         switch error.field {
@@ -80,26 +80,26 @@ extension ReturnRows {
         _ words: PayerWords,
         _ notice: PayerNotice?
     ) -> String {
-        var typed: TypedAccount?
-        if case .account(_, let before)? = notice, before.sort == sort { typed = before }
+        var entered: EnteredAccount?
+        if case .account(_, let before)? = notice, before.sort == sort { entered = before }
         let holder = field(
             "holder",
             "label.account_holder",
-            typed?.holder,
-            "maxlength=\"\(TypedAccount.holderLengthMax)\" autocomplete=\"name\"",
+            entered?.holder,
+            "maxlength=\"\(EnteredAccount.holderLengthMax)\" autocomplete=\"name\"",
             words
         )
         switch sort {
         case .iban:
             let more = "maxlength=\"64\" autocomplete=\"off\" autocapitalize=\"characters\""
-            return holder + field("iban", "label.iban", typed?.iban, more, words)
+            return holder + field("iban", "label.iban", entered?.iban, more, words)
         case .american:
             let more = "maxlength=\"24\" autocomplete=\"off\" inputmode=\"numeric\""
             return holder
-                + field("routing_number", "label.routing", typed?.routing, more, words)
-                + field("account_number", "label.account", typed?.number, more, words)
+                + field("routing_number", "label.routing", entered?.routing, more, words)
+                + field("account_number", "label.account", entered?.number, more, words)
                 + "<label class=\"mark\"><input type=\"checkbox\" name=\"company\" value=\"1\""
-                + (typed?.isBusiness == true ? " checked" : "")
+                + (entered?.isBusiness == true ? " checked" : "")
                 + ">\(HTMLText.escaped(words("label.company_account")))</label>"
         }
     }
@@ -159,28 +159,28 @@ extension ReturnPageRoutes {
     ) async throws -> Response {
         try await answer(visit, request, context) { form, body, snapshot in
             guard case .account(let sort) = form else { return nil }
-            let typed = TypedAccount(sort, FormFields(body))
+            let entered = EnteredAccount(sort, FormFields(body))
             let account: RefundAccount
             do throws(InvalidInput) {
-                account = try typed.account()
+                account = try entered.account()
             } catch {
-                return shown(snapshot, after: .account(.init(error), typed), to: request)
+                return shown(snapshot, after: .account(.init(error), entered), to: request)
             }
             do {
                 switch try await submissions.submitRefundAccount(account, for: snapshot) {
                 case .taken: return shown(snapshot, after: .accountTaken, to: request)
                 case .refused:
-                    return shown(snapshot, after: .account(.refused, typed), to: request)
+                    return shown(snapshot, after: .account(.refused, entered), to: request)
                 case .notRequired: return nil
                 case .unknown(let reason):
                     context.logger.warning(
                         "no answer to an account",
                         metadata: ["error": "\(reason)"]
                     )
-                    return shown(snapshot, after: .account(.unclear, typed), to: request)
+                    return shown(snapshot, after: .account(.unclear, entered), to: request)
                 }
             } catch let problem as Problem where problem.code == .tooManyTries {
-                var answer = shown(snapshot, after: .account(.unclear, typed), to: request)
+                var answer = shown(snapshot, after: .account(.unclear, entered), to: request)
                 answer.status = .tooManyRequests
                 answer.headers[.retryAfter] = "2"
                 return answer

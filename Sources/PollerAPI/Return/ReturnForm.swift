@@ -26,7 +26,7 @@ enum PayerNotice: Hashable {
     /// The account was submitted.
     case accountTaken
     /// The account was not submitted, or the result is unknown. The input is shown again.
-    case account(TypedAccount.Problem, TypedAccount)
+    case account(EnteredAccount.Problem, EnteredAccount)
 
     /// Returns the notice as a sentence.
     func text(_ words: PayerWords) -> String {

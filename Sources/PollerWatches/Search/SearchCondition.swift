@@ -17,7 +17,7 @@ package struct SearchCondition: Hashable, Sendable {
     enum Operand: Hashable, Sendable {
         /// One of these texts, in normal form (`TextForm.normal`).
         case texts([String])
-        case money([TypedMoney])
+        case money([EnteredAmount])
         case time(Timestamp)
     }
 
@@ -27,7 +27,7 @@ package struct SearchCondition: Hashable, Sendable {
     /// The values as they were typed, because case may matter in an upstream's IDs.
     private let typed: [String]
     /// The amount that a single word may mean, in addition to its text.
-    private let amount: TypedMoney?
+    private let amount: EnteredAmount?
     /// Whether `Mül*` means all words with this prefix.
     private var takesBeginnings = true
 
@@ -58,7 +58,7 @@ package struct SearchCondition: Hashable, Sendable {
         let field = word.name.flatMap { SearchField(rawValue: $0.lowercased()) }
         let isOfTime = field == .created || field == .closed
         comparison = isOfAge && isOfTime ? word.comparison.reversed : word.comparison
-        amount = word.name == nil ? word.values.first.flatMap { TypedMoney($0) } : nil
+        amount = word.name == nil ? word.values.first.flatMap { EnteredAmount($0) } : nil
         guard let name = word.name else {
             subject = .anything
             operand = .texts(word.values.map(TextForm.normal))
@@ -130,7 +130,7 @@ package struct SearchCondition: Hashable, Sendable {
     ) throws(InvalidInput) -> Operand {
         switch field {
         case .amount:
-            var amounts: [TypedMoney] = []
+            var amounts: [EnteredAmount] = []
             for value in word.amounts { amounts.append(try amount(value)) }
             return .money(amounts)
         case .created, .closed:
@@ -154,8 +154,8 @@ package struct SearchCondition: Hashable, Sendable {
         }
     }
 
-    private static func amount(_ text: String) throws(InvalidInput) -> TypedMoney {
-        if let amount = TypedMoney(text, isField: true) { return amount }
+    private static func amount(_ text: String) throws(InvalidInput) -> EnteredAmount {
+        if let amount = EnteredAmount(text, isField: true) { return amount }
         throw SearchQuery.mistake(
             "has an invalid amount: \(text); write 4990 in the smallest unit, or 49.90, "
                 + "or €49.90"

@@ -228,8 +228,8 @@ struct SearchWord: Hashable {
         words.reduce(into: []) { joined, word in
             guard let before = joined.last, before.name == nil, word.name == nil,
                 let one = before.values.first, let other = word.values.first,
-                TypedMoney.isCurrency(one) != TypedMoney.isCurrency(other),
-                TypedMoney(one + other) != nil
+                EnteredAmount.isCurrency(one) != EnteredAmount.isCurrency(other),
+                EnteredAmount(one + other) != nil
             else {
                 joined.append(word)
                 return

@@ -98,7 +98,7 @@ package struct SearchLookup: Hashable, Sendable {
     }
 
     /// Creates a lookup of sums in any currency.
-    init(_ money: [TypedMoney]) {
+    init(_ money: [EnteredAmount]) {
         self.init(entries: money.flatMap(\.amounts).map { SearchTerm(amount: $0).description })
     }
 

@@ -7,7 +7,7 @@ import PollerWire
 /// *Units*: decimal places are those of the payment's own currency (`CurrencyUnit`), so `49.90` is 4990 cents, 49900
 /// fils of a Kuwaiti dinar and no amount of yen.
 /// *Limits*: those of `Amount`.
-struct TypedMoney: Hashable {
+struct EnteredAmount: Hashable {
     /// The digits with at most one point.
     let number: String
     /// Whether the digits count smallest units.

@@ -5,7 +5,7 @@ import Testing
 @testable import PollerWatches
 
 /// Amounts as typed into a search.
-@Suite struct TypedMoneyTests {
+@Suite struct EnteredAmountTests {
     @Test(
         "common spellings of an amount are accepted",
         arguments: [
@@ -22,7 +22,7 @@ import Testing
         ]
     )
     func read(_ text: String, _ currency: String, _ amount: Int) {
-        #expect(TypedMoney(text)?.amount(in: currency) == Amount(amount), "\(text)")
+        #expect(EnteredAmount(text)?.amount(in: currency) == Amount(amount), "\(text)")
     }
 
     @Test(
@@ -34,15 +34,15 @@ import Testing
         ]
     )
     func words(_ text: String) {
-        #expect(TypedMoney(text) == nil, "\(text)")
+        #expect(EnteredAmount(text) == nil, "\(text)")
     }
 
     @Test("amounts in different currencies differ")
     func currencies() throws {
-        let euros = try #require(TypedMoney("€49.90"))
+        let euros = try #require(EnteredAmount("€49.90"))
         #expect(euros.amount(in: "usd") == nil && euros.amount(in: nil) == Amount(4990))
         #expect(euros.amounts == [Amount(4990)].compactMap(\.self))
-        let any = try #require(TypedMoney("49.90"))
+        let any = try #require(EnteredAmount("49.90"))
         #expect(any.amount(in: "kwd") == Amount(49_900) && any.amount(in: "jpy") == nil)
         #expect(any.amounts.map(\.minorUnits) == [4990, 49_900])
     }
