@@ -150,7 +150,7 @@ package struct HTTPPayment: Sendable {
     /// Returns the text of an amount that could not be read.
     ///
     /// Returns `nil` if the amount was read, the response has none, or none is configured. The response must be JSON.
-    func unreadAmount(in bytes: [UInt8]) -> String? {
+    func unreadableAmount(in bytes: [UInt8]) -> String? {
         guard let amount, let sum = try? amount.value(in: bytes) else { return nil }
         let name: String? =
             switch currency {

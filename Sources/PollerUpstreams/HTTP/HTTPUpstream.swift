@@ -34,13 +34,13 @@ package struct HTTPUpstream: Upstream, Service {
 
     private var sources: [AccountID: HTTPSource]
     private let client: GuardedClient
-    private let unread: UnreadAmountReporter?
+    private let unreadable: UnreadableAmountReporter?
     private let wallClock: @Sendable () -> Timestamp
 
     /// Creates an upstream for `sources`, each found by its name.
     ///
     /// `guarding` decides which addresses are allowed. Certificates are trusted if they are signed by `trustRoots` or
-    /// `authorities`. `unread` reports amounts that could not be parsed. `wallClock` converts HTTP dates to
+    /// `authorities`. `unreadable` reports amounts that could not be parsed. `wallClock` converts HTTP dates to
     /// durations.
     package init(
         sources: [HTTPSource],
@@ -48,11 +48,11 @@ package struct HTTPUpstream: Upstream, Service {
         resolver: any AddressResolver,
         trustRoots: NIOSSLTrustRoots = .default,
         authorities: [NIOSSLCertificate] = [],
-        unread: UnreadAmountReporter? = nil,
+        unreadable: UnreadableAmountReporter? = nil,
         wallClock: @escaping @Sendable () -> Timestamp
     ) {
         self.sources = Self.byName(sources)
-        self.unread = unread
+        self.unreadable = unreadable
         self.wallClock = wallClock
         client = GuardedClient(
             guarding: guarding,
@@ -160,8 +160,8 @@ package struct HTTPUpstream: Upstream, Service {
             return .malformed(JSONAnswer.reason(answer, json, error))
         }
         guard let found else { return .malformed("there is no status at the configured pointer") }
-        if let unread, let text = source.payment?.unreadAmount(in: json) {
-            await unread.report(UnreadAmount(source.name, text, last: wallClock()))
+        if let unreadable, let text = source.payment?.unreadableAmount(in: json) {
+            await unreadable.report(UnreadableAmount(source.name, text, last: wallClock()))
         }
         do throws(InvalidInput) {
             let (status, isFinal) = try source.known(found)

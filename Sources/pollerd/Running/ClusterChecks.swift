@@ -60,7 +60,7 @@ enum ClusterChecks {
             },
             Check("upstream amounts") { () throws(StoreError) in
                 try await amounts(
-                    RedisUnreadAmounts(client: cluster.client, layout: cluster.layout),
+                    RedisUnreadableAmounts(client: cluster.client, layout: cluster.layout),
                     of: live.now.settings.sections.upstreams
                 )
             },
@@ -123,16 +123,16 @@ enum ClusterChecks {
 
     /// Checks for unreadable amounts of configured upstreams.
     private static func amounts(
-        _ store: some UnreadAmountStore,
+        _ store: some UnreadableAmountStore,
         of upstreams: [HTTPSource]
     ) async throws(StoreError) -> HealthResult {
         let now = WallClock.now()
         let names = Set(upstreams.map(\.name))
-        let unread = try await store.unreadAmounts()
+        let unreadable = try await store.unreadableAmounts()
             .filter { names.contains($0.upstream) && $0.isRecent(at: now) }
-        guard let first = unread.first else { return HealthResult(.ok, "all are understood") }
-        let others = unread.count == 1 ? "" : ", and of \(unread.count - 1) more upstreams"
-        return HealthResult(.warning, first.message + others, action: UnreadAmount.action)
+        guard let first = unreadable.first else { return HealthResult(.ok, "all are understood") }
+        let others = unreadable.count == 1 ? "" : ", and of \(unreadable.count - 1) more upstreams"
+        return HealthResult(.warning, first.message + others, action: UnreadableAmount.action)
     }
 
     /// Checks for stored entries that ended several processes.

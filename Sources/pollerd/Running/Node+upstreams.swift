@@ -50,8 +50,8 @@ extension Node {
                 guarding: guarding,
                 resolver: resolver,
                 authorities: settings.authorities?.certificates ?? [],
-                unread: UnreadAmountReporter(
-                    store: RedisUnreadAmounts(client: cluster.client, layout: cluster.layout),
+                unreadable: UnreadableAmountReporter(
+                    store: RedisUnreadableAmounts(client: cluster.client, layout: cluster.layout),
                     logger: log("worker")
                 ),
                 wallClock: WallClock.now

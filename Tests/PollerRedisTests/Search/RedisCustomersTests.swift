@@ -199,21 +199,21 @@ struct RedisCustomersTests {
     }
 
     @Test("the last unreadable amount of each upstream is kept for a day")
-    func unreadAmounts() async throws {
+    func unreadableAmounts() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.created(on: client, partitions: 4)
-            let amounts = RedisUnreadAmounts(client: client, layout: layout)
-            #expect(try await amounts.unreadAmounts().isEmpty)
+            let amounts = RedisUnreadableAmounts(client: client, layout: layout)
+            #expect(try await amounts.unreadableAmounts().isEmpty)
             let start = Timestamp(ms: 1_795_165_200_000)
             let shop = AccountID(unchecked: "shop")
             for (upstream, text, seconds) in [
                 (shop, "10,99", 0), (AccountID(unchecked: "erp"), "a|b\n\u{1B}[2J", 1),
                 (shop, "1.099,00", 2),
             ] {
-                let amount = UnreadAmount(upstream, text, last: start + .seconds(seconds))
+                let amount = UnreadableAmount(upstream, text, last: start + .seconds(seconds))
                 try await amounts.note(amount)
             }
-            let kept = try await amounts.unreadAmounts()
+            let kept = try await amounts.unreadableAmounts()
             #expect(kept.map(\.text) == ["a|b[2J", "1.099,00"])
             #expect(kept.map(\.last) == [start + .seconds(1), start + .seconds(2)])
             #expect(kept.allSatisfy { $0.isRecent(at: start + .seconds(86_400)) })

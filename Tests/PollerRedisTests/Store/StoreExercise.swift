@@ -226,7 +226,7 @@ struct StoreExercise {
             _ = try await RedisRelayTroubles(client: client, layout: layout).relayTrouble()
         }
         await outcome.attempt("unread amounts") {
-            _ = try await RedisUnreadAmounts(client: client, layout: layout).unreadAmounts()
+            _ = try await RedisUnreadableAmounts(client: client, layout: layout).unreadableAmounts()
         }
         await outcome.attempt("secrets") {
             let masterKeys = try MasterKeys(RedisHarness.masterKey)

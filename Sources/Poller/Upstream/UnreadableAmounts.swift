@@ -3,7 +3,7 @@ package import PollerIdentity
 package import PollerQueue
 
 /// An upstream amount that the configuration does not explain, so payments are reported without it.
-package struct UnreadAmount: Hashable, Sendable {
+package struct UnreadableAmount: Hashable, Sendable {
     /// The age limit for reports.
     ///
     /// After it the upstream or its configuration is assumed to have changed.
@@ -41,31 +41,31 @@ package struct UnreadAmount: Hashable, Sendable {
 }
 
 /// A cluster-wide store of unreadable amounts.
-package protocol UnreadAmountStore: Sendable {
+package protocol UnreadableAmountStore: Sendable {
     /// Stores an amount, which replaces the last one of its upstream.
-    func note(_ amount: UnreadAmount) async throws(StoreError)
+    func note(_ amount: UnreadableAmount) async throws(StoreError)
 
-    /// Returns the amounts noted within ``UnreadAmount/kept``, one for each upstream.
-    func unreadAmounts() async throws(StoreError) -> [UnreadAmount]
+    /// Returns the amounts noted within ``UnreadableAmount/kept``, one for each upstream.
+    func unreadableAmounts() async throws(StoreError) -> [UnreadableAmount]
 }
 
 /// Reports unreadable amounts in the log and, through a store, to `pollerctl doctor`.
 ///
 /// It reports at most once a minute for each upstream.
-package actor UnreadAmountReporter {
+package actor UnreadableAmountReporter {
     private static let pause = Duration.seconds(60)
 
-    private let store: any UnreadAmountStore
+    private let store: any UnreadableAmountStore
     private let logger: Logger
     private var reported: [AccountID: Timestamp] = [:]
 
-    package init(store: any UnreadAmountStore, logger: Logger) {
+    package init(store: any UnreadableAmountStore, logger: Logger) {
         self.store = store
         self.logger = logger
     }
 
     /// Reports an amount that was just observed.
-    package func report(_ amount: UnreadAmount) async {
+    package func report(_ amount: UnreadableAmount) async {
         if let last = reported[amount.upstream], amount.last - last < Self.pause { return }
         reported[amount.upstream] = amount.last
         logger.warning("\(amount.message)", metadata: ["upstream": "\(amount.upstream)"])
