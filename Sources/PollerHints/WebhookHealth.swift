@@ -66,7 +66,7 @@ package struct RefusedWebhooks: Hashable, Sendable {
     }
 
     /// Whether an operator must act.
-    package var isTrouble: Bool { reason != .secret || count > Self.unmatchedMax }
+    package var needsAttention: Bool { reason != .secret || count > Self.unmatchedMax }
 
     /// Whether it is still relevant at `now`.
     package func isRecent(at now: Timestamp) -> Bool { now - last <= Self.span }

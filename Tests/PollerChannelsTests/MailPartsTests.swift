@@ -131,7 +131,7 @@ struct MailPartsTests {
         #expect(later.finding == .nothing && later.result.kind == .deferred)
         #expect(refusal("", account: "RCPT failed: 550").finding == .nothing)
         let sender = refusal("550 5.1.1 no such sender", account: "MAIL failed: 550")
-        #expect(sender.finding == .relayTrouble("550 5.1.1 no such sender"))
+        #expect(sender.finding == .relayFailure("550 5.1.1 no such sender"))
         #expect(sender.result.excerpt == "550 5.1.1 no such sender", "without its line end")
         let sent = SMTPReply(code: 0, status: 250, isBodySent: true, message: "")
         #expect(sent.finding == .accepted && sent.result.outcome == .delivered)
@@ -162,7 +162,7 @@ struct MailPartsTests {
     )
     func aboutUs(line: String) {
         let reply = refusal(line)
-        guard case .relayTrouble(let answer) = reply.finding else {
+        guard case .relayFailure(let answer) = reply.finding else {
             Issue.record("\(reply.finding)")
             return
         }
@@ -173,13 +173,13 @@ struct MailPartsTests {
     @Test("a relay's refusal is trouble for an hour, and for a day without an accepted email")
     func trouble() {
         let start = Samples.start
-        var trouble = RelayTrouble(nil, refusing: "550 first\nof two lines", at: start)
+        var trouble = RelayFailures(nil, refusing: "550 first\nof two lines", at: start)
         #expect(trouble.answer == "550 first of two lines" && trouble.count == 1)
-        trouble = RelayTrouble(trouble, refusing: "550 next", at: start + .seconds(7200))
+        trouble = RelayFailures(trouble, refusing: "550 next", at: start + .seconds(7200))
         #expect(trouble.count == 2 && trouble.since == start)
         #expect(trouble.message.contains("2 mails") && trouble.message.contains("550 next"))
-        func accepting(_ at: Timestamp) -> RelayTrouble {
-            RelayTrouble(
+        func accepting(_ at: Timestamp) -> RelayFailures {
+            RelayFailures(
                 answer: trouble.answer,
                 count: trouble.count,
                 since: trouble.since,
@@ -188,13 +188,13 @@ struct MailPartsTests {
             )
         }
         let later = start + .seconds(4 * 3600)
-        #expect(trouble.isTrouble(at: later))
-        #expect(accepting(start + .seconds(7000)).isTrouble(at: later), "accepted before")
-        #expect(accepting(start + .seconds(7300)).isTrouble(at: start + .seconds(7400)))
-        #expect(!accepting(start + .seconds(7300)).isTrouble(at: later))
-        #expect(!trouble.isTrouble(at: start + .seconds(2 * 86_400)))
+        #expect(trouble.needsAttention(at: later))
+        #expect(accepting(start + .seconds(7000)).needsAttention(at: later), "accepted before")
+        #expect(accepting(start + .seconds(7300)).needsAttention(at: start + .seconds(7400)))
+        #expect(!accepting(start + .seconds(7300)).needsAttention(at: later))
+        #expect(!trouble.needsAttention(at: start + .seconds(2 * 86_400)))
         // A later refusal starts a new trouble.
-        let another = RelayTrouble(
+        let another = RelayFailures(
             accepting(start + .seconds(7300)),
             refusing: "550 again",
             at: later
@@ -216,7 +216,7 @@ struct MailPartsTests {
                 hidden: relay.credentialRedaction
             )
             #expect(reply.result.excerpt == "535 5.7.8 bad credentials: (redacted)")
-            #expect(reply.finding == .relayTrouble("535 5.7.8 bad credentials: (redacted)"))
+            #expect(reply.finding == .relayFailure("535 5.7.8 bad credentials: (redacted)"))
         }
     }
 

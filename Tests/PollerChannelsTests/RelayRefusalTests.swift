@@ -21,14 +21,14 @@ struct RelayRefusalTests {
 
     private func channel(
         suppressions: (any SuppressionList)? = nil,
-        relayTroubles: (any RelayTroubleStore)? = nil,
+        relayFailures: (any RelayFailureStore)? = nil,
         time: VirtualTime = VirtualTime()
     ) async throws -> EmailChannel {
         EmailChannel(
             relay: try SMTPRelay("smtp://127.0.0.1:\(try await sink.port())"),
             sender: try MailSender("pay@shop.example"),
             suppressions: suppressions,
-            relayTroubles: relayTroubles,
+            relayFailures: relayFailures,
             wallClock: { time.now }
         )
     }
@@ -87,8 +87,8 @@ struct RelayRefusalTests {
         ]
     )
     func refused(local: String) async throws {
-        let (list, troubles, time) = (MemorySuppressionList(), MemoryRelayTroubles(), VirtualTime())
-        let channel = try await channel(suppressions: list, relayTroubles: troubles, time: time)
+        let (list, troubles, time) = (MemorySuppressionList(), MemoryRelayFailures(), VirtualTime())
+        let channel = try await channel(suppressions: list, relayFailures: troubles, time: time)
         let url = try NotifyURL("mailto:\(local)@example.org")
         for day in 0..<3 {
             let result = await channel.deliver(Samples.event(), to: url, attempt: 1)
@@ -97,16 +97,16 @@ struct RelayRefusalTests {
             time.advance(by: .seconds(86_400))
         }
         time.step(by: .seconds(-86_400))
-        let trouble = try #require(try await troubles.relayTrouble())
-        #expect(trouble.isTrouble(at: time.now) && trouble.answer.hasPrefix("55"))
+        let trouble = try #require(try await troubles.relayFailures())
+        #expect(trouble.needsAttention(at: time.now) && trouble.answer.hasPrefix("55"))
         #expect(!trouble.answer.contains("\(local)@"))
         // The trouble ends some time after accepted mails, because others may still be refused.
         let fine = try NotifyURL("mailto:fine@example.org")
         time.advance(by: .seconds(1))
         #expect(await channel.deliver(Samples.event(), to: fine, attempt: 1).outcome == .delivered)
-        #expect(try await troubles.relayTrouble()?.isTrouble(at: time.now) == true)
+        #expect(try await troubles.relayFailures()?.needsAttention(at: time.now) == true)
         time.advance(by: .seconds(2 * 3600))
-        #expect(try await troubles.relayTrouble()?.isTrouble(at: time.now) == false)
+        #expect(try await troubles.relayFailures()?.needsAttention(at: time.now) == false)
         await channel.close()
     }
 
@@ -114,8 +114,8 @@ struct RelayRefusalTests {
         "4xx and a missing mailbox are no relay trouble, and the connection survives both"
     )
     func refusals() async throws {
-        let troubles = MemoryRelayTroubles()
-        let channel = try await channel(relayTroubles: troubles)
+        let troubles = MemoryRelayFailures()
+        let channel = try await channel(relayFailures: troubles)
         func deliver(_ local: String) async throws -> AttemptResult {
             let url = try NotifyURL("mailto:\(local)@example.org")
             return await channel.deliver(Samples.event(), to: url, attempt: 1)
@@ -125,7 +125,7 @@ struct RelayRefusalTests {
         let never = try await deliver("permfail")
         #expect(never.outcome == .rejected && never.kind == .refused && never.code == 550)
         #expect(try await deliver("fine").outcome == .delivered)
-        #expect(try await troubles.relayTrouble() == nil)
+        #expect(try await troubles.relayFailures() == nil)
         await channel.close()
     }
 

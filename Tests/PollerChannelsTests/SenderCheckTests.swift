@@ -55,7 +55,7 @@ struct SenderCheckTests {
 
     private func check(
         _ shops: [AccountID: Branding],
-        _ troubles: MemoryRelayTroubles,
+        _ troubles: MemoryRelayFailures,
         _ clock: ManualClock,
         _ time: VirtualTime
     ) async throws -> SenderCheck<ManualClock> {
@@ -63,7 +63,7 @@ struct SenderCheckTests {
             relay: try SMTPRelay("smtp://127.0.0.1:\(try await sink.port())"),
             sender: try MailSender("pay@shop.example"),
             branding: { shops },
-            troubles: troubles,
+            failures: troubles,
             clock: clock,
             wallClock: { time.now },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -72,7 +72,7 @@ struct SenderCheckTests {
 
     @Test("a refusal is recorded again while it lasts, and the sender is checked again after a 4xx")
     func again() async throws {
-        let (time, clock, troubles) = (VirtualTime(), ManualClock(), MemoryRelayTroubles())
+        let (time, clock, troubles) = (VirtualTime(), ManualClock(), MemoryRelayFailures())
         let shops = [
             try AccountID("acct_1"): try Branding(name: "Shop", mailFrom: "doubtful@own.example")
         ]
@@ -80,7 +80,7 @@ struct SenderCheckTests {
         let running = Task { await check.run() }
         for count in 1...2 {
             await clock.waitForSleepers(1)
-            let known = try await troubles.relayTrouble()
+            let known = try await troubles.relayFailures()
             #expect((known?.count ?? 0) == count - 1)
             // Mails from other senders are accepted meanwhile.
             try await troubles.noteAcceptance(at: time.now)
@@ -90,9 +90,9 @@ struct SenderCheckTests {
                 clock.advance(by: .seconds(60))
             }
             try await eventually("noted") {
-                try await troubles.relayTrouble()?.count == count
+                try await troubles.relayFailures()?.count == count
             }
-            #expect(try await troubles.relayTrouble()?.last == time.now)
+            #expect(try await troubles.relayFailures()?.last == time.now)
         }
         running.cancel()
         await running.value
@@ -101,7 +101,7 @@ struct SenderCheckTests {
 
     @Test("a refused sender is found without sending an email, and only that one is reported")
     func refused() async throws {
-        let (time, clock, troubles) = (VirtualTime(), ManualClock(), MemoryRelayTroubles())
+        let (time, clock, troubles) = (VirtualTime(), ManualClock(), MemoryRelayFailures())
         let shops = [
             try AccountID("acct_1"): try Branding(name: "Shop", mailFrom: "refused@own.example"),
             try AccountID("acct_2"): try Branding(name: "Shop", mailFrom: "fine@own.example"),
@@ -109,9 +109,9 @@ struct SenderCheckTests {
         let check = try await check(shops, troubles, clock, time)
         let running = Task { await check.run() }
         try await eventually("the refusal is noted") {
-            try await troubles.relayTrouble() != nil
+            try await troubles.relayFailures() != nil
         }
-        let trouble = try #require(try await troubles.relayTrouble())
+        let trouble = try #require(try await troubles.relayFailures())
         #expect(trouble.answer.hasPrefix("sender refused@own.example: 553 5.7.1"))
         #expect(trouble.count == 1)
         running.cancel()

@@ -107,7 +107,7 @@ package struct ClusterGauges: Service {
         // An account with an accepted webhook is no longer in the list.
         registry.forget(["poller_webhooks_refused"])
         let now = wallClock()
-        for account in refused where account.isTrouble && account.isRecent(at: now) {
+        for account in refused where account.needsAttention && account.isRecent(at: now) {
             set("poller_webhooks_refused", account.count, ("account", account.account.description))
         }
     }

@@ -38,7 +38,7 @@ package actor IncidentDetector: IncidentChecker {
     /// The rejected webhooks of the upstream; `nil` without a store for them.
     private let webhooks: (any WebhookHealthStore)?
     /// The rejections of the mail relay; `nil` without a store for them.
-    private let relay: (any RelayTroubleStore)?
+    private let relay: (any RelayFailureStore)?
     private let suspects: PoisonGuard
     /// How long a recipient accepts nothing before it is an incident.
     let failingAfter: Duration
@@ -63,7 +63,7 @@ package actor IncidentDetector: IncidentChecker {
         keys: any KeyStore,
         setAside: (any SuspectStore)? = nil,
         webhooks: (any WebhookHealthStore)? = nil,
-        relay: (any RelayTroubleStore)? = nil,
+        relay: (any RelayFailureStore)? = nil,
         suspects: PoisonGuard = .none,
         failingAfter: Duration = .seconds(300),
         memoryUsed: @escaping @Sendable () async -> Double?
@@ -116,7 +116,7 @@ package actor IncidentDetector: IncidentChecker {
         }
         if let relay {
             observations[.mailRelay] = try await part("mail relay") { () async throws(StoreError) in
-                Self.observation(of: try await relay.relayTrouble(), at: now)
+                Self.observation(of: try await relay.relayFailures(), at: now)
             }
         }
         if let setAside {
@@ -147,7 +147,7 @@ package actor IncidentDetector: IncidentChecker {
     /// Returns the accounts whose webhooks are all rejected.
     static func observation(of refused: [RefusedWebhooks], at now: Timestamp) -> IncidentObservation
     {
-        let troubles = refused.filter { $0.isTrouble && $0.isRecent(at: now) }
+        let troubles = refused.filter { $0.needsAttention && $0.isRecent(at: now) }
         return IncidentObservation(
             troubles.map {
                 IncidentObservation.Trouble("\($0.account)", count: $0.count, $0.message)
@@ -157,10 +157,10 @@ package actor IncidentDetector: IncidentChecker {
     }
 
     /// Returns the incident of a mail relay that rejects emails it should accept.
-    static func observation(of trouble: RelayTrouble?, at now: Timestamp) -> IncidentObservation {
-        guard let trouble, trouble.isTrouble(at: now) else { return IncidentObservation() }
+    static func observation(of failures: RelayFailures?, at now: Timestamp) -> IncidentObservation {
+        guard let failures, failures.needsAttention(at: now) else { return IncidentObservation() }
         return IncidentObservation(
-            [IncidentObservation.Trouble(nil, count: trouble.count, trouble.message)],
+            [IncidentObservation.Trouble(nil, count: failures.count, failures.message)],
             action:
                 "read the response, and compare POLLER_SMTP_URL and POLLER_MAIL_FROM "
                 + "with the relay's requirements: login, TLS, sender, limits, block "

@@ -14,7 +14,7 @@ import ServiceLifecycle
 /// *Recipients*: the payer gets the mails that ``PaymentMail`` derives from events. If the ``SuppressionList`` has
 /// the recipient, no mail is sent: the delivery ends successfully, with the reason in its log. A mailbox that the
 /// relay reports as missing on two days (``MailboxRefusal``) is added to that list, for this account. Other refusals
-/// are retried and recorded for operators (``RelayTrouble``). Operators get mails about incidents (``IncidentMail``)
+/// are retried and recorded for operators (``RelayFailures``). Operators get mails about incidents (``IncidentMail``)
 /// regardless of that list.
 /// *Order*: the address is checked, then the list, then the text is written, then a thread is acquired. An attempt
 /// that cannot succeed takes no thread from one that can.
@@ -46,7 +46,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     private let publicURL: String?
     private let templates: MailTemplates
     private let suppressions: (any SuppressionList)?
-    private let relayTroubles: (any RelayTroubleStore)?
+    private let relayFailures: (any RelayFailureStore)?
     private let wallClock: @Sendable () -> Timestamp
     private let pool: NIOThreadPool
     private let limiter = RelayLimiter(threads: Self.threads)
@@ -63,7 +63,7 @@ package struct EmailChannel: DeliveryChannel, Service {
     ///   - publicURL: the public address of the payer's pages; `nil` if there is none.
     ///   - templates: the templates and texts of mails.
     ///   - suppressions: the recipients that must not get mail; `nil` for none.
-    ///   - relayTroubles: records the relay's refusals; `nil` to discard them.
+    ///   - relayFailures: records the relay's refusals; `nil` to discard them.
     ///   - timeout: the limit for an attempt; the lease of a delivery is longer.
     ///   - wallClock: determines the day on which a mailbox was refused.
     ///   - schedule: the waits between attempts.
@@ -75,7 +75,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         publicURL: String? = nil,
         templates: MailTemplates = .standard,
         suppressions: (any SuppressionList)? = nil,
-        relayTroubles: (any RelayTroubleStore)? = nil,
+        relayFailures: (any RelayFailureStore)? = nil,
         timeout: Duration = .seconds(30),
         wallClock: @escaping @Sendable () -> Timestamp,
         schedule: RetrySchedule = .email
@@ -87,7 +87,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         self.publicURL = publicURL
         self.templates = templates
         self.suppressions = suppressions
-        self.relayTroubles = relayTroubles
+        self.relayFailures = relayFailures
         self.timeout = timeout
         self.wallClock = wallClock
         self.schedule = schedule
@@ -222,13 +222,13 @@ package struct EmailChannel: DeliveryChannel, Service {
         case .nothing: break
         case .accepted:
             if let entry { try await suppressions?.forgetRefusals(entry) }
-            try await relayTroubles?.noteAcceptance(at: wallClock())
+            try await relayFailures?.noteAcceptance(at: wallClock())
         case .missingMailbox:
             if let account { try await refused(recipient, account) }
-        case .relayTrouble(let answer):
+        case .relayFailure(let answer):
             // The recipient is hidden from operators.
             let shown = Excerpt.text(answer.utf8, hiding: Redaction([recipient.description]))
-            try await relayTroubles?.noteRefusal(shown, at: wallClock())
+            try await relayFailures?.noteRefusal(shown, at: wallClock())
         }
     }
 

@@ -13,7 +13,7 @@ struct SMTPReply: Sendable {
         /// There is no such mailbox.
         case missingMailbox
         /// The relay rejects this client or is configured wrongly; contains its response without credentials.
-        case relayTrouble(String)
+        case relayFailure(String)
     }
 
     /// The result code of libcurl.
@@ -61,7 +61,7 @@ struct SMTPReply: Sendable {
         if recipientVerdict == .recipient { return .nothing }
         let isLogin = code == CURLE_LOGIN_DENIED.rawValue
         guard (500...599).contains(status) || kind == .tls || isLogin else { return .nothing }
-        return .relayTrouble(excerpt.isEmpty ? message : excerpt)
+        return .relayFailure(excerpt.isEmpty ? message : excerpt)
     }
 
     /// The relay's rejection of a sender; `nil` if the relay accepted it or did not reply to it.

@@ -10,8 +10,8 @@ import ServiceLifecycle
 /// *Problem*: relays let an account send from some addresses only. Without this check, the first mail to a payer, hours
 /// later, would reveal a `mail_from` of a shop that the relay does not accept.
 /// *Approach*: it checks each sender until the relay accepts it, with `MAIL FROM` and nothing else (``SMTPSession``). A
-/// refusal is logged with the accounts that have the sender. It is noted as trouble of the relay repeatedly while it
-/// lasts, because accepted mails of other senders would end an old trouble. If the relay cannot be reached, or answers
+/// refusal is logged with the accounts that have the sender. It is noted as a failure of the relay repeatedly while it
+/// lasts, because accepted mails of other senders would end an old failure. If the relay cannot be reached, or answers
 /// with another error (a 4xx, a refused login), its answer says nothing about the sender, and the check is repeated.
 /// The mails themselves report such errors.
 /// *Limit*: the check does not detect a relay that decides at `RCPT` or `DATA`.
@@ -20,14 +20,14 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
     private static var pace: Duration { .seconds(60) }
     /// The number of rounds until a sender is checked again that the relay rejected or did not clearly accept.
     ///
-    /// This is well within the hour for which a refusal is trouble (``RelayTrouble``).
+    /// This is well within the hour for which a refusal needs attention (``RelayFailures``).
     private static var roundsBetween: Int { 10 }
     private static var timeoutMs: Int { 30_000 }
 
     private let relay: SMTPRelay
     private let sender: MailSender
     private let branding: @Sendable () -> [AccountID: Branding]
-    private let troubles: (any RelayTroubleStore)?
+    private let failures: (any RelayFailureStore)?
     private let clock: C
     private let wallClock: @Sendable () -> Timestamp
     private let logger: Logger
@@ -37,7 +37,7 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
         relay: SMTPRelay,
         sender: MailSender,
         branding: @escaping @Sendable () -> [AccountID: Branding],
-        troubles: (any RelayTroubleStore)?,
+        failures: (any RelayFailureStore)?,
         clock: C,
         wallClock: @escaping @Sendable () -> Timestamp,
         logger: Logger
@@ -45,7 +45,7 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
         self.relay = relay
         self.sender = sender
         self.branding = branding
-        self.troubles = troubles
+        self.failures = failures
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
@@ -125,7 +125,7 @@ package struct SenderCheck<C: Clock>: Service where C.Duration == Duration {
             )
         }
         // A refusal that cannot be stored now is stored with a mail, or with the next check.
-        try? await troubles?.noteRefusal("sender \(address): \(refusal)", at: wallClock())
+        try? await failures?.noteRefusal("sender \(address): \(refusal)", at: wallClock())
     }
 }
 

@@ -26,7 +26,7 @@ import RedisClient
 /// | `poller:suppressed:<id>` | string | why a recipient is sent no mail, by a digest of the address |
 /// | `poller:suppressedNote:<id>` | string | details for the list of that entry: time, account, masked address |
 /// | `poller:refused:<id>` | string | when a relay first rejected a recipient as unknown, ms; ninety days |
-/// | `poller:relay` | hash | the mail relay's rejections (``RedisRelayTroubles``), a day |
+/// | `poller:relay` | hash | the mail relay's rejections (``RedisRelayFailures``), a day |
 /// | `poller:spent:<id>` | string | a stream token used in a URL, for its lifetime |
 /// | `poller:stream:<name>` | stream | events for `redis+stream:<name>`, `<account>/<name>` for one account: `id`,
 /// `seq`, `event`; about 10,000 |

@@ -57,9 +57,9 @@ extension ClusterChecks {
     ) async throws(StoreError) -> HealthResult {
         let now = WallClock.now()
         let refused = try await store.refusedWebhooks().filter { $0.isRecent(at: now) }
-        if let first = refused.first(where: \.isTrouble) ?? refused.first {
+        if let first = refused.first(where: \.needsAttention) ?? refused.first {
             return HealthResult(
-                first.isTrouble ? .failed : .warning,
+                first.needsAttention ? .failed : .warning,
                 refused.map(\.message).joined(separator: "; "),
                 action: first.action
             )

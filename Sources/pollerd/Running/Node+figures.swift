@@ -61,7 +61,7 @@ extension Node {
             keys: cluster.keys,
             setAside: cluster.suspects,
             webhooks: sweeps,
-            relay: relayTroubles,
+            relay: relayFailures,
             suspects: suspects,
             failingAfter: settings.endpointFailingAfter,
             memoryUsed: { [client = cluster.client] in

@@ -55,7 +55,7 @@ extension Node {
                 publicURL: settings.publicURL,
                 templates: settings.templates,
                 suppressions: suppressions,
-                relayTroubles: relayTroubles,
+                relayFailures: relayFailures,
                 // The lease is longer by the time of a claim and a commit (`DeliveryChannel/timeout`).
                 timeout: settings.deliveryLease - Settings.deliveryMargin,
                 wallClock: WallClock.now
@@ -67,7 +67,7 @@ extension Node {
                     relay: mail.relay,
                     sender: mail.sender,
                     branding: { [live] in live.now.branding },
-                    troubles: relayTroubles,
+                    failures: relayFailures,
                     clock: clock,
                     wallClock: WallClock.now,
                     logger: log("mail")
@@ -259,8 +259,8 @@ extension Node {
     }
 
     /// The rejections of the mail relay.
-    var relayTroubles: RedisRelayTroubles {
-        RedisRelayTroubles(client: cluster.client, layout: cluster.layout)
+    var relayFailures: RedisRelayFailures {
+        RedisRelayFailures(client: cluster.client, layout: cluster.layout)
     }
 
     /// Returns the tokens for the unsubscribe links in emails.

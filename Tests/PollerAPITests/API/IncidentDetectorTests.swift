@@ -127,7 +127,7 @@ struct IncidentDetectorTests {
                 createdBy: "test"
             ).stored(at: time.now)
         }
-        let relay = MemoryRelayTroubles()
+        let relay = MemoryRelayFailures()
         let detector = IncidentDetector(
             ClusterStores(store, deliveries),
             endpoints: endpoints,

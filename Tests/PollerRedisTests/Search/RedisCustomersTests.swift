@@ -226,19 +226,19 @@ struct RedisCustomersTests {
     }
 
     @Test("refusals of the mail relay are kept for a day, with the time of the last accepted mail")
-    func relayTroubles() async throws {
+    func relayFailures() async throws {
         try await withRedis { client in
             let layout = try await StoreLayout.created(on: client, partitions: 4)
-            let troubles = RedisRelayTroubles(client: client, layout: layout)
-            #expect(try await troubles.relayTrouble() == nil)
+            let troubles = RedisRelayFailures(client: client, layout: layout)
+            #expect(try await troubles.relayFailures() == nil)
             let start = Timestamp(ms: 1_795_165_200_000)
             try await troubles.noteAcceptance(at: start)
-            #expect(try await troubles.relayTrouble() == nil, "nothing is refused")
+            #expect(try await troubles.relayFailures() == nil, "nothing is refused")
             for second in 1...3 {
                 try await troubles.noteRefusal("550 no", at: start + .seconds(second))
             }
-            let trouble = try await troubles.relayTrouble()
-            let wanted = RelayTrouble(
+            let trouble = try await troubles.relayFailures()
+            let wanted = RelayFailures(
                 answer: "550 no",
                 count: 3,
                 since: start + .seconds(1),
@@ -247,10 +247,10 @@ struct RedisCustomersTests {
             )
             #expect(trouble == wanted)
             let ms = try await client.send(RedisCommand("PTTL", ["t:relay"])).int ?? 0
-            #expect((1...Int(RelayTrouble.kept.ms)).contains(ms))
+            #expect((1...Int(RelayFailures.kept.ms)).contains(ms))
             for field in ["count", "since", "last"] {
                 _ = try await client.send(RedisCommand("HSET", ["t:relay", "\(field)", "nan"]))
-                #expect(try await troubles.relayTrouble() == nil, "\(field)")
+                #expect(try await troubles.relayFailures() == nil, "\(field)")
                 try await troubles.noteRefusal("550 no", at: start)
             }
         }

@@ -127,7 +127,7 @@ struct HostileRecordsTests {
         )
         let now = Timestamp(ms: 1_700_000_000_000)
         _ = try await suppressions.noteRefusal(SuppressionEntry(recipient, of: .main), at: now)
-        try await RedisRelayTroubles(client: client, layout: layout).noteRefusal("550 no", at: now)
+        try await RedisRelayFailures(client: client, layout: layout).noteRefusal("550 no", at: now)
         try await RedisUnreadableAmounts(client: client, layout: layout)
             .note(UnreadableAmount(.main, "10,99", last: now))
     }

@@ -223,7 +223,7 @@ struct StoreExercise {
             _ = try await list.reason(for: recipient, of: .main)
             let entry = SuppressionEntry(recipient, of: .main)
             _ = try await list.noteRefusal(entry, at: Timestamp(ms: 1_700_000_000_000))
-            _ = try await RedisRelayTroubles(client: client, layout: layout).relayTrouble()
+            _ = try await RedisRelayFailures(client: client, layout: layout).relayFailures()
         }
         await outcome.attempt("unread amounts") {
             _ = try await RedisUnreadableAmounts(client: client, layout: layout).unreadableAmounts()

@@ -259,14 +259,14 @@ struct WebhookPaymentTests {
             #expect(try await receive(intake, body, secret: "whsec_other").name == "refused")
             var refused = try await rig.store.refusedWebhooks()
             #expect(refused.map(\.reason) == [.secret] && refused.map(\.count) == [1])
-            #expect(refused.allSatisfy { !$0.isTrouble }, "anybody can post one")
+            #expect(refused.allSatisfy { !$0.needsAttention }, "anybody can post one")
 
             // At most one write per second; refusals in between are counted by the next write.
             for _ in 0..<5 { _ = try await receive(intake, body, secret: "whsec_other") }
             pass(.seconds(1))
             _ = try await receive(intake, body, secret: "whsec_other")
             refused = try await rig.store.refusedWebhooks()
-            #expect(refused.map(\.count) == [7] && refused.allSatisfy(\.isTrouble))
+            #expect(refused.map(\.count) == [7] && refused.allSatisfy(\.needsAttention))
 
             // The second secret fits but the clock is wrong, so the clock is reported.
             pass(.seconds(1))
@@ -282,7 +282,7 @@ struct WebhookPaymentTests {
             let future = Self.event("source.canceled", #"{"id":"src_1"}"#)
             #expect(try await receive(intake, future, age: -600).name == "accepted")
             refused = try await rig.store.refusedWebhooks()
-            #expect(refused.map(\.reason) == [.ahead] && refused.allSatisfy(\.isTrouble))
+            #expect(refused.map(\.reason) == [.ahead] && refused.allSatisfy(\.needsAttention))
             #expect(refused.first?.message.contains("600 s in the future") == true)
 
             pass(.seconds(1))

@@ -3,10 +3,10 @@ package import PollerIdentity
 package import PollerQueue
 package import RedisClient
 
-/// The mail relay's rejections, in Redis: a hash `<ns>relay` with the fields of a ``RelayTrouble``, for a day.
+/// The mail relay's rejections, in Redis: a hash `<ns>relay` with the fields of a ``RelayFailures``, for a day.
 ///
 /// Several notifiers may write at once, and the last write wins. That is precise enough for a problem that lasts hours.
-package struct RedisRelayTroubles: RelayTroubleStore {
+package struct RedisRelayFailures: RelayFailureStore {
     private static let fields = ["answer", "count", "since", "last", "accepted"]
 
     private let client: RedisClient
@@ -23,10 +23,10 @@ package struct RedisRelayTroubles: RelayTroubleStore {
     }
 
     package func noteRefusal(_ answer: String, at now: Timestamp) async throws(StoreError) {
-        let trouble = RelayTrouble(try await relayTrouble(), refusing: answer, at: now)
+        let failures = RelayFailures(try await relayFailures(), refusing: answer, at: now)
         try await write([
-            ("answer", trouble.answer), ("count", "\(trouble.count)"),
-            ("since", "\(trouble.since.ms)"), ("last", "\(trouble.last.ms)"),
+            ("answer", failures.answer), ("count", "\(failures.count)"),
+            ("since", "\(failures.since.ms)"), ("last", "\(failures.last.ms)"),
         ])
     }
 
@@ -34,7 +34,7 @@ package struct RedisRelayTroubles: RelayTroubleStore {
         try await write([("accepted", "\(now.ms)")])
     }
 
-    package func relayTrouble() async throws(StoreError) -> RelayTrouble? {
+    package func relayFailures() async throws(StoreError) -> RelayFailures? {
         let replies = try await client.execute([
             RedisCommand("HMGET", [.string(key)] + Self.fields.map(RedisArgument.string))
         ])
@@ -43,7 +43,7 @@ package struct RedisRelayTroubles: RelayTroubleStore {
         guard values.count == Self.fields.count, let count = Int(count: values[1]),
             let since = Timestamp(stored: values[2]), let last = Timestamp(stored: values[3])
         else { return nil }
-        return RelayTrouble(
+        return RelayFailures(
             answer: values[0],
             count: count,
             since: since,
@@ -56,7 +56,7 @@ package struct RedisRelayTroubles: RelayTroubleStore {
         let values = fields.flatMap { [RedisArgument.string($0.0), .string($0.1)] }
         let replies = try await client.execute([
             RedisCommand("HSET", [.string(key)] + values),
-            RedisCommand("PEXPIRE", [.string(key), RedisArgument(RelayTrouble.kept.ms)]),
+            RedisCommand("PEXPIRE", [.string(key), RedisArgument(RelayFailures.kept.ms)]),
         ])
         if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
     }

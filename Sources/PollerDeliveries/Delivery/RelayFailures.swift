@@ -6,11 +6,11 @@ import SafeNumbers
 ///
 /// A relay that blocks this system, requires another login or has broken TLS refuses the emails of every payer. Only an
 /// operator can fix that, so it is an incident (`IncidentKind.mailRelay`), and the emails are tried again.
-package struct RelayTrouble: Hashable, Sendable {
-    /// The age up to which a refusal is trouble, even if other emails are accepted: a relay may refuse some.
+package struct RelayFailures: Hashable, Sendable {
+    /// The age up to which a refusal needs attention, even if other emails are accepted: a relay may refuse some.
     static let recent = Duration.seconds(3600)
-    /// The age up to which a refusal is trouble if no email was accepted since: the longest wait between two attempts
-    /// is half of it.
+    /// The age up to which a refusal needs attention if no email was accepted since: the longest wait between two
+    /// attempts is half of it.
     package static let kept = Duration.seconds(86_400)
     /// The size limit of the answer, enough to recognise it.
     private static let answerMax = 200
@@ -41,8 +41,8 @@ package struct RelayTrouble: Hashable, Sendable {
     }
 
     /// Adds a refusal to `before`, if that is not over.
-    package init(_ before: RelayTrouble?, refusing answer: String, at now: Timestamp) {
-        let known = before.flatMap { $0.isTrouble(at: now) ? $0 : nil }
+    package init(_ before: RelayFailures?, refusing answer: String, at now: Timestamp) {
+        let known = before.flatMap { $0.needsAttention(at: now) ? $0 : nil }
         let line = answer.split(whereSeparator: \.isNewline).joined(separator: " ")
         self.init(
             answer: String(line.prefix(Self.answerMax)),
@@ -54,7 +54,7 @@ package struct RelayTrouble: Hashable, Sendable {
     }
 
     /// Whether operators should check it.
-    package func isTrouble(at now: Timestamp) -> Bool {
+    package func needsAttention(at now: Timestamp) -> Bool {
         if now - last <= Self.recent { return true }
         return now - last <= Self.kept && (accepted.map { $0 <= last } ?? true)
     }
@@ -67,13 +67,13 @@ package struct RelayTrouble: Hashable, Sendable {
 }
 
 /// A cluster-wide store of the mail relay's refusals.
-package protocol RelayTroubleStore: Sendable {
+package protocol RelayFailureStore: Sendable {
     /// Records that an email was not accepted for a reason that is about the relay.
     func noteRefusal(_ answer: String, at now: Timestamp) async throws(StoreError)
 
     /// Records that an email was accepted.
     func noteAcceptance(at now: Timestamp) async throws(StoreError)
 
-    /// Returns the last refusals; `nil` when there were none within ``RelayTrouble/kept``.
-    func relayTrouble() async throws(StoreError) -> RelayTrouble?
+    /// Returns the last refusals; `nil` when there were none within ``RelayFailures/kept``.
+    func relayFailures() async throws(StoreError) -> RelayFailures?
 }
