@@ -132,13 +132,13 @@ package enum LaneFailure: Int, Hashable, Sendable, CaseIterable {
     case revoked
 }
 
-/// The failures of a lane, as a claim returns them.
-package struct LaneTrouble: Hashable, Sendable {
+/// The outage of a lane, as a claim returns it: its failures in a row.
+package struct LaneOutage: Hashable, Sendable {
     /// The number of consecutive unanswered attempts.
     package let failures: Int
     /// The first failed attempt since the last success, by the store's clock.
     ///
-    /// It is not kept for a lane of watches: such a lane is in trouble while its circuit is open, and `since` is 1970.
+    /// It is not kept for a lane of watches: such a lane has an outage while its circuit is open, and `since` is 1970.
     package let since: Timestamp
 
     /// Creates a value from the fields of a store.

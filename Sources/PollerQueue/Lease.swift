@@ -31,7 +31,7 @@ package struct Lease<Item: Sendable>: Sendable {
     /// The number of consecutive leases of this item that ended without a commit or release.
     package let crashes: Int
     /// The lane's failures; `nil` without any.
-    package let trouble: LaneTrouble?
+    package let outage: LaneOutage?
 
     /// Creates a lease from the fields of a store.
     package init(
@@ -43,7 +43,7 @@ package struct Lease<Item: Sendable>: Sendable {
         startsAt: Timestamp? = nil,
         endsAt: Timestamp,
         crashes: Int = 0,
-        trouble: LaneTrouble? = nil
+        outage: LaneOutage? = nil
     ) {
         self.ref = ref
         self.item = item
@@ -53,7 +53,7 @@ package struct Lease<Item: Sendable>: Sendable {
         self.startsAt = startsAt ?? claimedAt
         self.endsAt = endsAt
         self.crashes = crashes
-        self.trouble = trouble
+        self.outage = outage
     }
 }
 

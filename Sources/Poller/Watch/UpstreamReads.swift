@@ -85,7 +85,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
             due: leased.lease.due,
             polledAt: polledAt,
             now: leased.clock.now,
-            isLaneDown: leased.lease.trouble?.isProbed ?? false,
+            isLaneDown: leased.lease.outage?.isProbed ?? false,
             payments: payments
         )
     }

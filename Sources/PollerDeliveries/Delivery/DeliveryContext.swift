@@ -57,7 +57,7 @@ struct DeliveryContext: Sendable {
             state,
             event,
             result,
-            trouble: leased.lease.trouble,
+            outage: leased.lease.outage,
             more: pending.more,
             now: leased.now,
             generator: &generator
@@ -82,7 +82,7 @@ struct DeliveryContext: Sendable {
         let decision = decider.deadLetterIfExpired(
             state,
             event,
-            trouble: leased.lease.trouble,
+            outage: leased.lease.outage,
             more: pending.more,
             now: leased.now
         )
@@ -98,7 +98,7 @@ struct DeliveryContext: Sendable {
             state,
             event,
             for: wait,
-            trouble: leased.lease.trouble,
+            outage: leased.lease.outage,
             now: leased.now
         )
         let why = "postponed briefly: too many recipients of its account respond slowly"
@@ -132,7 +132,7 @@ struct DeliveryContext: Sendable {
             )
             metrics.delivered(after: lag)
         case .skipped: logger.info("not sent: skipped for this recipient", metadata: metadata())
-        case .failed where leased.lease.trouble?.isProbed == true:
+        case .failed where leased.lease.outage?.isProbed == true:
             logger.debug("the endpoint still does not respond", metadata: metadata())
         case .failed where kind == .poison:
             logger.error("delivery postponed: its notifiers died", metadata: metadata())

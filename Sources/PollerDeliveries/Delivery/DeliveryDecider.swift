@@ -37,7 +37,7 @@ package struct DeliveryDecider: Sendable {
     ///   - state: the delivery before the attempt.
     ///   - event: the event of the attempt.
     ///   - result: the result of the attempt.
-    ///   - trouble: the endpoint's failures when the delivery was claimed.
+    ///   - outage: the endpoint's failures when the delivery was claimed.
     ///   - more: whether events may be pending after this one.
     ///   - now: the store's time.
     ///   - generator: the generator for the jitter.
@@ -46,7 +46,7 @@ package struct DeliveryDecider: Sendable {
         _ state: DeliveryState,
         _ event: Event,
         _ result: AttemptResult,
-        trouble: LaneTrouble?,
+        outage: LaneOutage?,
         more: Bool,
         now: Timestamp,
         generator: inout some RandomNumberGenerator
@@ -68,7 +68,7 @@ package struct DeliveryDecider: Sendable {
         let failedSince = state.failedSince ?? now
         next.failedSince = failedSince
         let isExtra = state.retryAt.map { now < $0 } ?? false
-        let isProbe = trouble?.isProbed ?? false
+        let isProbe = outage?.isProbed ?? false
         if !isExtra, !isProbe, !result.isOwnError { next.failures += 1 }
         let planned: Duration?
         if isExtra, let retryAt = state.retryAt {
@@ -83,7 +83,7 @@ package struct DeliveryDecider: Sendable {
             )
         {
             planned = wait
-        } else if isProbe, now - max(failedSince, trouble?.since ?? failedSince) >= schedule.span {
+        } else if isProbe, now - max(failedSince, outage?.since ?? failedSince) >= schedule.span {
             planned = nil
         } else {
             // A local error that lasts for longer than a schedule counts, or the event would be kept for ever.
@@ -107,12 +107,12 @@ package struct DeliveryDecider: Sendable {
     package func deadLetterIfExpired(
         _ state: DeliveryState,
         _ event: Event,
-        trouble: LaneTrouble?,
+        outage: LaneOutage?,
         more: Bool,
         now: Timestamp
     ) -> DeliveryDecision? {
-        guard let trouble, trouble.isProbed, state.again.isEmpty,
-            now - max(event.polledAt, trouble.since) > schedule.span
+        guard let outage, outage.isProbed, state.again.isEmpty,
+            now - max(event.polledAt, outage.since) > schedule.span
         else { return nil }
         var next = state
         next.deadLetter(event.seq, digest: event.digest)
@@ -128,10 +128,10 @@ package struct DeliveryDecider: Sendable {
         _ state: DeliveryState,
         _ event: Event,
         for wait: Duration,
-        trouble: LaneTrouble?,
+        outage: LaneOutage?,
         now: Timestamp
     ) -> DeliveryDecision {
-        let signal = LaneSignal.hold(trouble?.isProbed == true ? wait : .zero)
+        let signal = LaneSignal.hold(outage?.isProbed == true ? wait : .zero)
         let isOld = notifyBy.map { now - event.polledAt > $0 + Self.lateMax } ?? false
         guard state.again.contains(event.seq) || isOld && state.failedSince == nil else {
             return again(state, event, wait, signal, now)

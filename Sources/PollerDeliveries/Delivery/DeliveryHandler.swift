@@ -148,7 +148,7 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
                 .preferringOtherProcesses
         }
         if let endpoint = target.endpoint {
-            await health?.record(result, of: endpoint, leased.lease.trouble, now: leased.now)
+            await health?.record(result, of: endpoint, leased.lease.outage, now: leased.now)
         }
         return await recorded(context.conclude(result, began: began), target)
     }

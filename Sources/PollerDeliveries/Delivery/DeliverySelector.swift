@@ -70,7 +70,7 @@ struct DeliverySelector<Store: WatchStore>: Sendable {
         // A local error counts no failure, and a message that was late for it may be outdated, too.
         let isFailing =
             state.failures > 0
-            || (state.failedSince != nil && (isSuperseding || leased.lease.trouble != nil))
+            || (state.failedSince != nil && (isSuperseding || leased.lease.outage != nil))
         let isWhole = events.count < Self.readAhead
         if let pending = PendingEvent(
             in: events,

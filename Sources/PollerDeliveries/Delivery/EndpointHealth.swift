@@ -29,14 +29,14 @@ final class EndpointHealth: Sendable {
     func record(
         _ result: AttemptResult,
         of endpoint: Endpoint,
-        _ trouble: LaneTrouble?,
+        _ outage: LaneOutage?,
         now: Timestamp
     ) async {
         if result.outcome == .delivered {
-            if trouble != nil { warned.withLock { $0[endpoint.id] = nil } }
+            if outage != nil { warned.withLock { $0[endpoint.id] = nil } }
             return
         }
-        guard let verdict = EndpointVerdict(result, trouble, now: now) else { return }
+        guard let verdict = EndpointVerdict(result, outage, now: now) else { return }
         var metadata = endpoint.logged
         metadata["host"] = "\(endpoint.url.host)"
         metadata["class"] = "\(result.kind.rawValue)"
@@ -120,16 +120,16 @@ package enum EndpointVerdict: Hashable, Sendable {
 
     /// Derives the consequence of a failed attempt; `nil` for none.
     ///
-    /// `trouble` is the endpoint's failures when the delivery was claimed.
-    package init?(_ result: AttemptResult, _ trouble: LaneTrouble?, now: Timestamp) {
+    /// `outage` is the endpoint's failures when the delivery was claimed.
+    package init?(_ result: AttemptResult, _ outage: LaneOutage?, now: Timestamp) {
         if result.kind == .gone {
             self = .disable("it answered 410 and accepts no more events")
             return
         }
         // A local error says nothing about the endpoint.
-        guard result.outcome != .delivered, !result.isOwnError, let trouble else { return nil }
-        let span = now - trouble.since
-        let since = "since \(trouble.since)"
+        guard result.outcome != .delivered, !result.isOwnError, let outage else { return nil }
+        let span = now - outage.since
+        let since = "since \(outage.since)"
         if span >= Self.patience {
             self = .disable("nothing was accepted \(since), the last failure: \(result.reason)")
         } else if span >= Self.day * 3 {
@@ -139,8 +139,8 @@ package enum EndpointVerdict: Hashable, Sendable {
             )
         } else if span >= Self.day {
             self = .warn(.day, "nothing was accepted \(since); it is disabled after five days")
-        } else if result.kind.needsOwnerAction, trouble.failures + 1 >= Self.refusalsMax {
-            self = .warn(.refusing, "\(trouble.failures + 1) attempts in a row: \(result.reason)")
+        } else if result.kind.needsOwnerAction, outage.failures + 1 >= Self.refusalsMax {
+            self = .warn(.refusing, "\(outage.failures + 1) attempts in a row: \(result.reason)")
         } else {
             return nil
         }

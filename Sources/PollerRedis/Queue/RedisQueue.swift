@@ -301,7 +301,7 @@ extension RedisQueue {
             startsAt: start,
             endsAt: now + request.lease,
             crashes: values.fields.crashes,
-            trouble: values.trouble
+            outage: values.outage
         )
     }
 }
@@ -358,7 +358,7 @@ private struct ClaimedValues {
     let due: Timestamp?
     let start: Timestamp?
     let fields: ItemFields
-    let trouble: LaneTrouble?
+    let outage: LaneOutage?
 
     init?(from reader: inout MessagePackReader, masterKeys: MasterKeys) {
         guard reader.list() == LeaseValue.allCases.count, let id = reader.next()?.string,
@@ -380,11 +380,11 @@ private struct ClaimedValues {
         }
         guard let failingSince = reader.next(), let failures = reader.next() else { return nil }
         (self.token, self.due, self.start, self.fields) = (token.int, due.time, start.time, fields)
-        trouble =
+        outage =
             switch failingSince {
             case .nothing: nil
             default:
-                LaneTrouble(
+                LaneOutage(
                     failures: max(failures.int ?? 0, 0),
                     since: failingSince.time ?? Timestamp(ms: 0)
                 )

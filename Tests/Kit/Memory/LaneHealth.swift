@@ -39,13 +39,13 @@ struct LaneHealth: Sendable {
     }
 
     /// Returns the failures that a claim reports; time without claims does not count against the lane.
-    func trouble(_ gap: ClockGap) -> LaneTrouble? {
+    func outage(_ gap: ClockGap) -> LaneOutage? {
         if failingSince == nil, isProbed, !flaws.contains(.hidesOpenCircuits) {
-            return LaneTrouble(failures: failures, since: Timestamp(ms: 0))
+            return LaneOutage(failures: failures, since: Timestamp(ms: 0))
         }
         return failingSince.map { since in
             let counted = since < gap.end ? min(since + gap.span, gap.end) : since
-            return LaneTrouble(failures: failures, since: counted)
+            return LaneOutage(failures: failures, since: counted)
         }
     }
 

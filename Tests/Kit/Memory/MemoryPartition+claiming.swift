@@ -138,7 +138,7 @@ extension MemoryPartition {
                 startsAt: flaws.contains(.startsAheadAtOnce) ? now : startsAt,
                 endsAt: endsAt,
                 crashes: item.crashes,
-                trouble: self[lane].health.trouble(gap)
+                outage: self[lane].health.outage(gap)
             )
             round.take(lease, countsCrashes: !flaws.contains(.ignoresCrashes))
         }

@@ -45,7 +45,7 @@ struct MemoryQueue<Record: Sendable>: Sendable {
                 startsAt: lease.startsAt,
                 endsAt: lease.endsAt,
                 crashes: lease.crashes,
-                trouble: lease.trouble
+                outage: lease.outage
             )
         }
         return Claim(

@@ -193,8 +193,8 @@ extension QueueConformance {
             try await bench.advance(ms: 1000)
             try await bench.harness.step(by: hour * 240)
             let again = try await bench.take(mark)
-            let trouble = try bench.some(again.trouble, "trouble")
-            let span = again.claimedAt - trouble.since
+            let outage = try bench.some(again.outage, "outage")
+            let span = again.claimedAt - outage.since
             try bench.expect(span < .seconds(10), "the endpoint has failed for \(span)")
         },
     ]

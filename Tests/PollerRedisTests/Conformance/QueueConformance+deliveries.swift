@@ -68,7 +68,7 @@ extension QueueConformance {
             let plain = DeliveryState(cursor: 9, attempts: 30, cursorDigest: "aB-_09")
             _ = try await bench.commit(next, .rest, plain)
             try await bench.deliveries.mark([mark])
-            try bench.equal(try await bench.take(mark).item.state, plain, "without trouble")
+            try bench.equal(try await bench.take(mark).item.state, plain, "without an outage")
         },
         ConformanceCase("a mark during the lease overrides rest") { bench in
             let mark = try bench.mark("1")

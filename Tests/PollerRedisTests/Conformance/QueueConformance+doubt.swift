@@ -31,22 +31,22 @@ extension QueueConformance {
             try bench.equal(well.circuit, .closed, "circuit after a success")
             try bench.equal(well.lastFailure, nil, "the last failure after a success")
         },
-        ConformanceCase("a lease has the trouble of its lane only while the circuit is open") {
+        ConformanceCase("a lease has the outage of its lane only while the circuit is open") {
             bench in
             let keys = bench.keys(0..<3)
             try await bench.enqueue(keys)
             for _ in 0..<9 { try await bench.attempt(keys[0], .erring) }
             let before = try await bench.claim(in: bench.partition(of: keys[0]), limit: 1)
             let last = try bench.some(before.leases.first, "a lease")
-            try bench.equal(last.trouble, nil, "trouble before the circuit opens")
+            try bench.equal(last.outage, nil, "outage before the circuit opens")
             try await bench.signal(last, .erring)
             try await bench.advance(ms: 1000)
             let probes = try await bench.claim(in: bench.partition(of: keys[0]), limit: 1)
             let probe = try bench.some(probes.leases.first, "a probe")
-            try bench.equal(probe.trouble?.isProbed, true, "trouble of a probe")
+            try bench.equal(probe.outage?.isProbed, true, "outage of a probe")
             try await bench.signal(probe, .fine)
             let after = try await bench.claim(in: bench.partition(of: keys[0]), limit: 1)
-            try bench.equal(after.leases.first?.trouble, nil, "trouble after a success")
+            try bench.equal(after.leases.first?.outage, nil, "outage after a success")
         },
         ConformanceCase(
             "a hint reopens a watch that died of unreadable responses, and it continues"

@@ -53,16 +53,16 @@ extension QueueConformance {
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let first = try await bench.take(mark)
-            try bench.equal(first.trouble, nil, "trouble before the first attempt")
+            try bench.equal(first.outage, nil, "outage before the first attempt")
             try await bench.end(first, .next(after: .seconds(1)), .failing)
             let began = first.claimedAt
             try await bench.advance(ms: 1000)
             try await bench.end(try await bench.take(mark), .next(after: .zero), .hold(.zero))
             try await bench.fail(mark)
             let third = try await bench.take(mark)
-            try bench.equal(third.trouble, LaneTrouble(failures: 2, since: began), "trouble")
+            try bench.equal(third.outage, LaneOutage(failures: 2, since: began), "outage")
             try await bench.end(third, .next(after: .zero))
-            try bench.equal(try await bench.take(mark).trouble, nil, "trouble after a success")
+            try bench.equal(try await bench.take(mark).outage, nil, "outage after a success")
         },
         ConformanceCase("a decision without an attempt leaves a circuit open, and probes go on") {
             bench in
@@ -71,34 +71,34 @@ extension QueueConformance {
             let first = try await bench.take(mark)
             try await bench.end(first, .next(after: .zero), .failing)
             for _ in 0..<9 { try await bench.fail(mark) }
-            let open = LaneTrouble(failures: 10, since: first.claimedAt)
+            let open = LaneOutage(failures: 10, since: first.claimedAt)
             try await bench.advance(ms: 30_000)
             for verdict in [Verdict.next(after: .zero), .rest] {
                 let probe = try await bench.take(mark)
-                try bench.equal(probe.trouble, open, "trouble of a probe")
+                try bench.equal(probe.outage, open, "outage of a probe")
                 try await bench.advance(ms: 1000)
                 try await bench.end(probe, verdict, .hold(.zero))
             }
             try await bench.deliveries.mark([mark])
             let last = try await bench.take(mark)
-            try bench.equal(last.trouble, open, "trouble after both decisions")
+            try bench.equal(last.outage, open, "outage after both decisions")
             try await bench.end(last, .next(after: .zero))
-            try bench.equal(try await bench.take(mark).trouble, nil, "trouble after a success")
+            try bench.equal(try await bench.take(mark).outage, nil, "outage after a success")
         },
-        ConformanceCase("a hold without failures is trouble, an empty hold is not") { bench in
+        ConformanceCase("a hold without failures is an outage, an empty hold is not") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let first = try await bench.take(mark)
             try await bench.end(first, .next(after: .zero), .hold(.zero))
             let second = try await bench.take(mark)
-            try bench.equal(second.trouble, nil, "trouble")
+            try bench.equal(second.outage, nil, "outage")
             try await bench.end(second, .next(after: .zero), .hold(.seconds(2)))
             try await bench.advance(ms: 2000)
             let third = try await bench.take(mark)
             try bench.equal(
-                third.trouble,
-                LaneTrouble(failures: 0, since: second.claimedAt),
-                "trouble after a Retry-After"
+                third.outage,
+                LaneOutage(failures: 0, since: second.claimedAt),
+                "outage after a Retry-After"
             )
         },
         ConformanceCase("a delivery that is set aside is listed as dead until it is marked") {
@@ -219,7 +219,7 @@ extension QueueConformance {
             try bench.equal(try await bench.claim(mark).leases.count, 0, "with the hold")
             _ = try await bench.deliveries.revise([revision], endingHolds: true)
             let probe = try await bench.take(mark)
-            try bench.equal(probe.trouble?.isProbed, true, "a probe")
+            try bench.equal(probe.outage?.isProbed, true, "a probe")
         },
         ConformanceCase("an event that a mark names is sent regardless of the cursor, once") {
             bench in

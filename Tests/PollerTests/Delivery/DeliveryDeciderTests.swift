@@ -10,12 +10,12 @@ struct DeliveryDeciderTests {
     private let now = VirtualTime.start + .seconds(60)
     private let event = Sample.event(seq: 4)
     private let schedule = RetrySchedule(waits: [.seconds(10), .seconds(100)])
-    private let probed = LaneTrouble(failures: 10, since: VirtualTime.start)
+    private let probed = LaneOutage(failures: 10, since: VirtualTime.start)
 
     private func decide(
         _ state: DeliveryState,
         _ result: AttemptResult,
-        trouble: LaneTrouble? = nil,
+        outage: LaneOutage? = nil,
         more: Bool = false,
         schedule: RetrySchedule? = nil,
         notifyBy: Duration? = nil,
@@ -26,7 +26,7 @@ struct DeliveryDeciderTests {
             state,
             event,
             result,
-            trouble: trouble,
+            outage: outage,
             more: more,
             now: now ?? self.now,
             generator: &generator
@@ -64,7 +64,7 @@ struct DeliveryDeciderTests {
     @Test("a failed probe of an open circuit uses no step of the schedule")
     func probe() {
         let before = DeliveryState(cursor: 3, failures: 1, attempts: 5)
-        let done = decide(before, .failed("500"), trouble: probed)
+        let done = decide(before, .failed("500"), outage: probed)
         #expect(done.state.failures == 1 && done.outcome == .failed)
         #expect(done.signal == .erring)
         // The delivery goes behind the others, so one bad event is not the only probe.
@@ -75,19 +75,19 @@ struct DeliveryDeciderTests {
     func lastProbe() {
         let before = DeliveryState(cursor: 3, failures: 1, failedSince: VirtualTime.start)
         let late = VirtualTime.start + schedule.span
-        #expect(decide(before, .failed("500"), trouble: probed, at: late).outcome == .deadLettered)
+        #expect(decide(before, .failed("500"), outage: probed, at: late).outcome == .deadLettered)
         let early = late + .milliseconds(-1)
-        #expect(decide(before, .failed("500"), trouble: probed, at: early).outcome == .failed)
+        #expect(decide(before, .failed("500"), outage: probed, at: early).outcome == .failed)
     }
 
     @Test("an event that outlives its schedule behind an open circuit is dead-lettered unsent")
     func deadLetterIfExpired() {
         let decider = DeliveryDecider(schedule: schedule)
-        func deadLetterIfExpired(_ trouble: LaneTrouble?, at now: Timestamp) -> DeliveryDecision? {
+        func deadLetterIfExpired(_ outage: LaneOutage?, at now: Timestamp) -> DeliveryDecision? {
             decider.deadLetterIfExpired(
                 DeliveryState(),
                 event,
-                trouble: trouble,
+                outage: outage,
                 more: false,
                 now: now
             )
@@ -99,10 +99,10 @@ struct DeliveryDeciderTests {
         #expect(done?.signal == .hold(.zero))
         #expect(deadLetterIfExpired(probed, at: event.polledAt + schedule.span) == nil)
         #expect(
-            deadLetterIfExpired(LaneTrouble(failures: 9, since: VirtualTime.start), at: late) == nil
+            deadLetterIfExpired(LaneOutage(failures: 9, since: VirtualTime.start), at: late) == nil
         )
         #expect(deadLetterIfExpired(nil, at: late) == nil)
-        let recent = LaneTrouble(failures: 10, since: late + .seconds(-60))
+        let recent = LaneOutage(failures: 10, since: late + .seconds(-60))
         #expect(
             deadLetterIfExpired(recent, at: late) == nil,
             "the endpoint was well until a minute ago"
@@ -140,9 +140,9 @@ struct DeliveryDeciderTests {
     func ownError() {
         let unread = AttemptResult.failed("the watch cannot be read", .local)
         let none = RetrySchedule(waits: [])
-        for trouble in [nil, probed] {
+        for outage in [nil, probed] {
             let state = DeliveryState(cursor: 3, failedSince: VirtualTime.start)
-            let done = decide(state, unread, trouble: trouble, schedule: none)
+            let done = decide(state, unread, outage: outage, schedule: none)
             #expect(done.outcome == .failed && done.signal == .hold(.zero))
             #expect(done.state.failures == 0 && done.state.failedSince == VirtualTime.start)
             let wait = done.wait ?? .zero

@@ -33,7 +33,7 @@ struct EndpointHealthTests {
         await EndpointHealth(directory: directory, logger: Sample.quiet).record(
             result,
             of: endpoint,
-            LaneTrouble(failures: 12, since: VirtualTime.start),
+            LaneOutage(failures: 12, since: VirtualTime.start),
             now: VirtualTime.start + span
         )
     }
@@ -120,8 +120,8 @@ struct EndpointVerdictTests {
         failures: Int = 3,
         after span: Duration
     ) -> EndpointVerdict? {
-        let trouble = LaneTrouble(failures: failures, since: VirtualTime.start)
-        return EndpointVerdict(result, trouble, now: VirtualTime.start + span)
+        let outage = LaneOutage(failures: failures, since: VirtualTime.start)
+        return EndpointVerdict(result, outage, now: VirtualTime.start + span)
     }
 
     @Test("five days without a success disable an endpoint, after warnings at one and three days")

@@ -152,13 +152,13 @@ struct SlowRecipientLimiterTests {
     func deciding() throws {
         let decider = DeliveryDecider(schedule: .webhook, notifyBy: .seconds(10))
         let event = Sample.event(seq: 1)
-        func postpone(after span: Duration, trouble: LaneTrouble? = nil) -> DeliveryDecision {
+        func postpone(after span: Duration, outage: LaneOutage? = nil) -> DeliveryDecision {
             let now = event.polledAt + span
             return decider.postpone(
                 DeliveryState(),
                 event,
                 for: .seconds(4),
-                trouble: trouble,
+                outage: outage,
                 now: now
             )
         }
@@ -171,10 +171,10 @@ struct SlowRecipientLimiterTests {
         #expect(late.verdict == .next(after: .seconds(4)))
         // The event is long past, so this is a repeat. It was accepted, or the fallback notified, when it was new.
         #expect(!postpone(after: .seconds(71)).escalates)
-        let failing = LaneTrouble(failures: 3, since: event.polledAt)
-        #expect(postpone(after: .seconds(1), trouble: failing).signal == .hold(.zero))
-        let open = LaneTrouble(failures: LaneSignal.failuresMax, since: event.polledAt)
-        #expect(postpone(after: .seconds(1), trouble: open).signal == .hold(.seconds(4)))
+        let failing = LaneOutage(failures: 3, since: event.polledAt)
+        #expect(postpone(after: .seconds(1), outage: failing).signal == .hold(.zero))
+        let open = LaneOutage(failures: LaneSignal.failuresMax, since: event.polledAt)
+        #expect(postpone(after: .seconds(1), outage: open).signal == .hold(.seconds(4)))
     }
 }
 
