@@ -69,20 +69,20 @@ package struct Incident: Hashable, Sendable {
     /// part of the ID: for a failing endpoint it is a time that the endpoint's lane keeps.
     init(
         _ kind: IncidentKind,
-        of trouble: IncidentObservation.Trouble,
+        of problem: IncidentObservation.Problem,
         action: String?,
         since: Timestamp,
         at now: Timestamp
     ) {
-        let named = [kind.rawValue, trouble.subject ?? "", String(now.ms)]
+        let named = [kind.rawValue, problem.subject ?? "", String(now.ms)]
         id = SourceID(unchecked: "inc_" + Digest.base64url(of: named, bytes: 12))
         kindName = kind.rawValue
-        subject = trouble.subject
-        subjectName = trouble.name
+        subject = problem.subject
+        subjectName = problem.name
         self.since = since
         openedAt = now
-        count = trouble.count
-        message = trouble.message
+        count = problem.count
+        message = problem.message
         self.action = action
     }
 
@@ -276,7 +276,7 @@ extension [Incident] {
 /// The result of a check for one kind of problem.
 package struct IncidentObservation: Hashable, Sendable {
     /// A single problem.
-    package struct Trouble: Hashable, Sendable {
+    package struct Problem: Hashable, Sendable {
         /// The affected endpoint, lane or key; `nil` for the whole cluster.
         package let subject: String?
         /// The name of the subject; `nil` for a subject without a name.
@@ -305,15 +305,15 @@ package struct IncidentObservation: Hashable, Sendable {
     }
 
     /// The problems, one per subject; empty when there are none.
-    package let troubles: [Trouble]
+    package let problems: [Problem]
     /// The action for an operator.
     package let action: String?
     /// Whether everything was checked: unchecked parts count neither as healthy nor as affected.
     package let isWhole: Bool
 
     /// Creates the result of a check.
-    package init(_ troubles: [Trouble] = [], action: String? = nil, isWhole: Bool = true) {
-        self.troubles = troubles
+    package init(_ problems: [Problem] = [], action: String? = nil, isWhole: Bool = true) {
+        self.problems = problems
         self.action = action
         self.isWhole = isWhole
     }

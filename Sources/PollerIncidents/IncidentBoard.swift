@@ -74,40 +74,40 @@ package struct IncidentBoard: Hashable, Sendable {
     private func reportable(
         _ kind: IncidentKind,
         _ observation: IncidentObservation
-    ) -> [IncidentObservation.Trouble] {
+    ) -> [IncidentObservation.Problem] {
         let reported = open.filter { $0.kindName == kind.rawValue }
         let named = Set(reported.compactMap(\.subject))
         let isTogether = reported.contains { $0.subject == nil }
-        func isNamed(_ trouble: IncidentObservation.Trouble) -> Bool {
-            trouble.subject.map(named.contains) ?? false
+        func isNamed(_ problem: IncidentObservation.Problem) -> Bool {
+            problem.subject.map(named.contains) ?? false
         }
-        let rest = observation.troubles.filter { !isNamed($0) }
+        let rest = observation.problems.filter { !isNamed($0) }
         let isMany = isTogether || rest.count > Self.perKindMax - named.count
         guard isMany, !rest.isEmpty, rest.allSatisfy({ $0.subject != nil }) else {
-            return observation.troubles
+            return observation.problems
         }
-        return observation.troubles.filter(isNamed) + [Self.together(rest, kind)]
+        return observation.problems.filter(isNamed) + [Self.together(rest, kind)]
     }
 
     private static func together(
-        _ troubles: [IncidentObservation.Trouble],
+        _ problems: [IncidentObservation.Problem],
         _ kind: IncidentKind
-    ) -> IncidentObservation.Trouble {
-        let count = troubles.reduce(0) { $0.addingSaturating($1.count) }
-        let since = troubles.compactMap(\.since).min()
-        guard troubles.count > 1 else {
-            return IncidentObservation.Trouble(
+    ) -> IncidentObservation.Problem {
+        let count = problems.reduce(0) { $0.addingSaturating($1.count) }
+        let since = problems.compactMap(\.since).min()
+        guard problems.count > 1 else {
+            return IncidentObservation.Problem(
                 nil,
                 count: count,
-                troubles.first?.message ?? "",
+                problems.first?.message ?? "",
                 since: since
             )
         }
-        let names = troubles.compactMap(\.subject).sorted()
+        let names = problems.compactMap(\.subject).sorted()
         let more = names.count - namedMax
         let shown =
             names.prefix(namedMax).joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
-        return IncidentObservation.Trouble(
+        return IncidentObservation.Problem(
             nil,
             count: count,
             "\(names.count) \(kind.pluralPhrase): \(shown)",
@@ -118,17 +118,17 @@ package struct IncidentBoard: Hashable, Sendable {
     /// Updates the open incidents of a kind; returns those that are resolved.
     private mutating func settle(
         _ kind: IncidentKind,
-        _ reportable: [IncidentObservation.Trouble],
+        _ reportable: [IncidentObservation.Problem],
         _ observation: IncidentObservation,
         _ now: Timestamp,
         _ hold: Duration
     ) -> [Incident] {
         var over: [Incident] = []
         for index in open.indices where open[index].kind == kind {
-            if let trouble = reportable.first(where: { $0.subject == open[index].subject }) {
+            if let problem = reportable.first(where: { $0.subject == open[index].subject }) {
                 open[index].healthySince = nil
-                open[index].count = trouble.count
-                open[index].message = trouble.message
+                open[index].count = problem.count
+                open[index].message = problem.message
                 continue
             }
             guard observation.isWhole else { continue }
@@ -149,7 +149,7 @@ package struct IncidentBoard: Hashable, Sendable {
     /// problem, which is as old as all of them.
     private mutating func openLasting(
         _ kind: IncidentKind,
-        _ reportable: [IncidentObservation.Trouble],
+        _ reportable: [IncidentObservation.Problem],
         _ observation: IncidentObservation,
         _ now: Timestamp,
         _ hold: Duration
@@ -164,19 +164,19 @@ package struct IncidentBoard: Hashable, Sendable {
             }
             pending += unobserved.prefix(max(Self.perKindMax + 1 - reportable.count, 0))
         }
-        for trouble in reportable where !reported.contains(where: { $0.subject == trouble.subject })
+        for problem in reportable where !reported.contains(where: { $0.subject == problem.subject })
         {
             // A combined problem is as old as its oldest part.
-            let mine = known.filter { trouble.subject == nil || $0.subject == trouble.subject }
-            let since = trouble.since ?? mine.map(\.since).min() ?? now
+            let mine = known.filter { problem.subject == nil || $0.subject == problem.subject }
+            let since = problem.since ?? mine.map(\.since).min() ?? now
             guard now - since >= hold else {
                 pending.append(
-                    PendingProblem(kindName: kind.rawValue, subject: trouble.subject, since: since)
+                    PendingProblem(kindName: kind.rawValue, subject: problem.subject, since: since)
                 )
                 continue
             }
             begun.append(
-                Incident(kind, of: trouble, action: observation.action, since: since, at: now)
+                Incident(kind, of: problem, action: observation.action, since: since, at: now)
             )
         }
         open += begun

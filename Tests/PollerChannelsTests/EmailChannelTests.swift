@@ -108,12 +108,12 @@ struct EmailChannelTests {
             noting: SuppressionNote(at: Timestamp(ms: 0))
         )
         var board = IncidentBoard()
-        let trouble = IncidentObservation.Trouble(
+        let problem = IncidentObservation.Problem(
             nil,
             count: 3,
             "workers: none is alive & 3 <watches> wait"
         )
-        let seen = [IncidentKind.noWorker: IncidentObservation([trouble], action: "start one")]
+        let seen = [IncidentKind.noWorker: IncidentObservation([problem], action: "start one")]
         let opened = try #require(board.note(seen, at: Samples.start, hold: .zero).first)
         let over = try #require(
             board.note(

@@ -191,8 +191,8 @@ struct MailTemplatesTests {
             #expect(!content.text.contains("[a&"), "text is not escaped")
         }
         var board = IncidentBoard()
-        let trouble = IncidentObservation.Trouble(nil, count: 1, "a\(special)\u{301}b")
-        let seen = [IncidentKind.noWorker: IncidentObservation([trouble], action: "start one")]
+        let problem = IncidentObservation.Problem(nil, count: 1, "a\(special)\u{301}b")
+        let seen = [IncidentKind.noWorker: IncidentObservation([problem], action: "start one")]
         let incident = try #require(board.note(seen, at: Samples.start, hold: .zero).first)
         #expect(IncidentMail.content(incident, publicURL: nil).html.contains("<p>a&"))
     }

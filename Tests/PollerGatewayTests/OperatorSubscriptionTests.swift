@@ -29,7 +29,7 @@ struct OperatorSubscriptionTests {
         var board = IncidentBoard()
         let seen = [
             IncidentKind.noWorker: IncidentObservation([
-                IncidentObservation.Trouble(nil, "no worker")
+                IncidentObservation.Problem(nil, "no worker")
             ])
         ]
         return try #require(board.note(seen, at: Samples.start, hold: .zero).first).event

@@ -33,15 +33,15 @@ extension IncidentDetector {
         let dead = try await stores.deliveries.deadLetters(limit: Self.deadMax)
         // Up to this number, endpoints are reported individually. The summary of more has no reasons.
         let isFew = dead.endpoints.count <= IncidentBoard.perKindMax
-        var troubles: [IncidentObservation.Trouble] = []
+        var problems: [IncidentObservation.Problem] = []
         for (endpoint, found) in dead.endpoints.sorted(by: { "\($0.key)" < "\($1.key)" }) {
             let newest = isFew ? try await stores.deliveries.delivery(found.newest) : nil
             let known = isFew ? try await displayName(endpoint, newest) : nil
             let title = known.map { "\($0.title) (\(endpoint))" } ?? "\(endpoint)"
             let count = found.count == 1 ? "1 delivery has" : "\(found.count) deliveries have"
             let last = newest?.lastError.map { ", the last one: \($0)" } ?? ""
-            troubles.append(
-                IncidentObservation.Trouble(
+            problems.append(
+                IncidentObservation.Problem(
                     "\(endpoint)",
                     name: known?.name,
                     count: found.count,
@@ -50,15 +50,15 @@ extension IncidentDetector {
             )
         }
         var isWhole = dead.isWhole
-        let found = Set(troubles.compactMap(\.subject))
+        let found = Set(problems.compactMap(\.subject))
         let named = Set(reported.compactMap(\.subject))
         for incident in reported where incident.subject.map(found.contains) != true {
             // The summary incident covers all endpoints without a separate incident.
             guard incident.subject != nil || found.isSubset(of: named) else { continue }
             switch try await lingering(incident, besides: found.union(named)) {
             case .found(let endpoint):
-                troubles.append(
-                    IncidentObservation.Trouble(
+                problems.append(
+                    IncidentObservation.Problem(
                         "\(endpoint)",
                         name: incident.subjectName,
                         count: incident.count,
@@ -69,7 +69,7 @@ extension IncidentDetector {
             case .unknown: isWhole = false
             }
         }
-        return IncidentObservation(troubles, action: Remedy.deadLetters, isWhole: isWhole)
+        return IncidentObservation(problems, action: Remedy.deadLetters, isWhole: isWhole)
     }
 
     /// Whether an incident still has dead letters, in deliveries that continue.
@@ -131,11 +131,11 @@ extension IncidentDetector {
         failing.sort { ($0.since.ms, "\($0.lane.lane)") < ($1.since.ms, "\($1.lane.lane)") }
         let isSorted = try await excludePayers(of: &failing)
         let isFew = failing.count <= IncidentBoard.perKindMax
-        var troubles: [IncidentObservation.Trouble] = []
+        var problems: [IncidentObservation.Problem] = []
         for (lane, since) in failing {
             let (name, message) = try await failureReport(of: lane, since: since, isFew: isFew)
-            troubles.append(
-                IncidentObservation.Trouble(
+            problems.append(
+                IncidentObservation.Problem(
                     lane.lane.description,
                     name: name,
                     count: max(lane.waiting + lane.inFlight, 1),
@@ -145,7 +145,7 @@ extension IncidentDetector {
             )
         }
         return IncidentObservation(
-            troubles,
+            problems,
             action: Remedy.failingReceivers,
             isWhole: cursor == nil && isSorted
         )
@@ -220,17 +220,17 @@ extension IncidentDetector {
             guard let account = lane.lane.accountAndKind?.account else { continue }
             lanes[account, default: []].append(lane)
         }
-        let troubles = lanes.sorted { "\($0.key)" < "\($1.key)" }.map { account, lanes in
+        let problems = lanes.sorted { "\($0.key)" < "\($1.key)" }.map { account, lanes in
             let waiting = lanes.reduce(0) { $0.addingSaturating($1.waiting + $1.inFlight) }
             let payments = waiting == 1 ? "1 payment is" : "\(waiting) payments are"
-            return IncidentObservation.Trouble(
+            return IncidentObservation.Problem(
                 "\(account)",
                 count: max(waiting, 1),
                 "the upstream refuses the key of account \(account) (401): \(payments) not polled"
             )
         }
         return IncidentObservation(
-            troubles,
+            problems,
             action: Remedy.revokedKey,
             isWhole: status.more == nil || status.watches.circuitsOpen == 0
         )

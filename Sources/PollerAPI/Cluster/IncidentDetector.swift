@@ -51,7 +51,7 @@ package actor IncidentDetector: IncidentChecker {
     struct RegistryStatus {
         var disabled: Set<EndpointID> = []
         /// The endpoints that were disabled automatically.
-        var troubles: [IncidentObservation.Trouble] = []
+        var problems: [IncidentObservation.Problem] = []
     }
 
     /// Creates a check of a cluster.
@@ -147,12 +147,12 @@ package actor IncidentDetector: IncidentChecker {
     /// Returns the accounts whose webhooks are all rejected.
     static func observation(of refused: [RefusedWebhooks], at now: Timestamp) -> IncidentObservation
     {
-        let troubles = refused.filter { $0.needsAttention && $0.isRecent(at: now) }
+        let problems = refused.filter { $0.needsAttention && $0.isRecent(at: now) }
         return IncidentObservation(
-            troubles.map {
-                IncidentObservation.Trouble("\($0.account)", count: $0.count, $0.message)
+            problems.map {
+                IncidentObservation.Problem("\($0.account)", count: $0.count, $0.message)
             },
-            action: troubles.first?.action
+            action: problems.first?.action
         )
     }
 
@@ -160,7 +160,7 @@ package actor IncidentDetector: IncidentChecker {
     static func observation(of failures: RelayFailures?, at now: Timestamp) -> IncidentObservation {
         guard let failures, failures.needsAttention(at: now) else { return IncidentObservation() }
         return IncidentObservation(
-            [IncidentObservation.Trouble(nil, count: failures.count, failures.message)],
+            [IncidentObservation.Problem(nil, count: failures.count, failures.message)],
             action:
                 "read the response, and compare POLLER_SMTP_URL and POLLER_MAIL_FROM "
                 + "with the relay's requirements: login, TLS, sender, limits, block "
@@ -173,7 +173,7 @@ package actor IncidentDetector: IncidentChecker {
         IncidentObservation(
             entries.map { entry in
                 let subject = entry.about.map { " about \($0)" } ?? ""
-                return IncidentObservation.Trouble(
+                return IncidentObservation.Problem(
                     entry.id,
                     "\(entry.readerName): an entry\(subject) crashed \(entry.deaths) "
                         + "processes and is set aside"
@@ -198,10 +198,10 @@ package actor IncidentDetector: IncidentChecker {
         let overdue = moving.lanes.reduce(0) { $0.addingSaturating($1.overdue) }
         let isLate = status.workers > 0 && health.backlog.status == .failed
         let isBehind = status.notifiers > 0 && health.outbox.status != .ok
-        var backlog: [IncidentObservation.Trouble] = []
-        if isLate { backlog.append(health.backlog.trouble("backlog", of: "watches", overdue)) }
+        var backlog: [IncidentObservation.Problem] = []
+        if isLate { backlog.append(health.backlog.problem("backlog", of: "watches", overdue)) }
         if isBehind {
-            backlog.append(health.outbox.trouble("outbox", of: "outbox", watches.undelivered))
+            backlog.append(health.outbox.problem("outbox", of: "outbox", watches.undelivered))
         }
         return [
             .noWorker: health.workers.observation("workers", watches.pending + watches.leased),
@@ -230,7 +230,7 @@ package actor IncidentDetector: IncidentChecker {
                 let name = lane.lane.description
                 let held = lane.currentHoldEnd.map { "the upstream has \(name) wait until \($0)" }
                 let failing = lane.circuit == .closed ? nil : ClusterHealth.stopped([lane])
-                return IncidentObservation.Trouble(name, failing?.message ?? held ?? "")
+                return IncidentObservation.Problem(name, failing?.message ?? held ?? "")
             },
             action: ClusterHealth.stopped(lanes)?.action,
             // If there are more lanes than were read, the store's count of open circuits covers all.
@@ -248,7 +248,7 @@ package actor IncidentDetector: IncidentChecker {
             let page = try await endpoints.list(accounts: .all, limit: 500, cursor: cursor)
             for endpoint in page.items {
                 if !endpoint.isEnabled { status.disabled.insert(endpoint.id) }
-                if let trouble = endpoint.automaticallyDisabled { status.troubles.append(trouble) }
+                if let problem = endpoint.automaticallyDisabled { status.problems.append(problem) }
             }
             cursor = page.next
         } while cursor != nil
@@ -259,18 +259,18 @@ package actor IncidentDetector: IncidentChecker {
     /// Returns the registered endpoints that were disabled automatically.
     private func disabledEndpoints() async throws(StoreError) -> IncidentObservation {
         let status = try await registryStatus()
-        return IncidentObservation(status.troubles, action: Remedy.disabledEndpoints)
+        return IncidentObservation(status.problems, action: Remedy.disabledEndpoints)
     }
 
     /// Returns the keys that expire soon and were created for longer.
     private func expiringKeys(at now: Timestamp) async throws(StoreError) -> IncidentObservation {
         let version = try await keys.version()
         if register?.version != version { register = try await keys.register() }
-        let expiring = (register?.keys ?? []).compactMap { key, _ -> IncidentObservation.Trouble? in
+        let expiring = (register?.keys ?? []).compactMap { key, _ -> IncidentObservation.Problem? in
             guard let end = key.expiresAt, !key.hasEnded(by: now), end - now <= Self.keyNotice,
                 end - key.createdAt > Self.keyNotice
             else { return nil }
-            return IncidentObservation.Trouble(
+            return IncidentObservation.Problem(
                 "\(key.id)",
                 "the key \(key.caller.name) ends at \(end)"
             )
@@ -288,7 +288,7 @@ package actor IncidentDetector: IncidentChecker {
         let percent = Int(saturating: used * 100)
         return IncidentObservation(
             [
-                IncidentObservation.Trouble(
+                IncidentObservation.Problem(
                     nil,
                     "store: \(percent) % of the Redis memory limit is used"
                 )
@@ -311,10 +311,10 @@ extension LaneReport {
 }
 
 extension PollerDeliveries.Endpoint {
-    /// The trouble of an endpoint that was disabled automatically; `nil` otherwise.
-    fileprivate var automaticallyDisabled: IncidentObservation.Trouble? {
+    /// The problem of an endpoint that was disabled automatically; `nil` otherwise.
+    fileprivate var automaticallyDisabled: IncidentObservation.Problem? {
         guard case .disabled(let reason, _, .ourselves) = state else { return nil }
-        return IncidentObservation.Trouble(
+        return IncidentObservation.Problem(
             "\(id)",
             name: name,
             "\(title) (\(id)) receives no events: \(reason)"
@@ -330,14 +330,14 @@ extension HealthResult {
         from least: Status = .failed
     ) -> IncidentObservation {
         let isBad = status == .failed || status == least
-        return IncidentObservation(isBad ? [trouble(name, of: nil, count)] : [], action: action)
+        return IncidentObservation(isBad ? [problem(name, of: nil, count)] : [], action: action)
     }
 
-    fileprivate func trouble(
+    fileprivate func problem(
         _ name: String,
         of subject: String?,
         _ count: Int
-    ) -> IncidentObservation.Trouble {
-        IncidentObservation.Trouble(subject, count: count, "\(name): \(message)")
+    ) -> IncidentObservation.Problem {
+        IncidentObservation.Problem(subject, count: count, "\(name): \(message)")
     }
 }

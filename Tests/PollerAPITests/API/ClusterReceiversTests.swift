@@ -95,13 +95,13 @@ struct ClusterReceiversTests {
             signal: .erring
         )
         rig.time.advance(by: .milliseconds(299_999))
-        #expect(try await rig.seen(.endpointFailing).troubles.isEmpty)
+        #expect(try await rig.seen(.endpointFailing).problems.isEmpty)
         rig.time.advance(by: .milliseconds(1))
         let seen = try await rig.seen(.endpointFailing)
-        let trouble = try #require(seen.troubles.first)
-        #expect(trouble.subject == "\(mark.endpoint)" && trouble.since == since)
+        let problem = try #require(seen.problems.first)
+        #expect(problem.subject == "\(mark.endpoint)" && problem.since == since)
         #expect(
-            trouble.message
+            problem.message
                 == "shop.example (\(mark.endpoint)) has accepted no event since \(since): "
                 + "answered 503"
         )
@@ -135,12 +135,12 @@ struct ClusterReceiversTests {
         try await rig.attempt(registered, later, failed, error: "no answer", signal: .failing)
         rig.time.advance(by: .seconds(600))
         let seen = try await rig.seen(.endpointFailing)
-        #expect(seen.troubles.map(\.subject) == ["ep_registered"])
+        #expect(seen.problems.map(\.subject) == ["ep_registered"])
         #expect(
-            seen.troubles.first?.message.hasPrefix("registered.example (ep_registered)") == true
+            seen.problems.first?.message.hasPrefix("registered.example (ep_registered)") == true
         )
         _ = try await rig.endpoints.disable(endpoint.id, reason: "holidays")
-        #expect(try await rig.seen(.endpointFailing).troubles.isEmpty)
+        #expect(try await rig.seen(.endpointFailing).problems.isEmpty)
     }
 
     @Test(
@@ -170,7 +170,7 @@ struct ClusterReceiversTests {
         for check in 1...2 {
             let seen = try await rig.seen(.endpointFailing)
             #expect(
-                Set(seen.troubles.compactMap(\.subject))
+                Set(seen.problems.compactMap(\.subject))
                     == ["\(ours.endpoint)", "ep_registered", "\(hook.endpoint)"],
                 "look \(check)"
             )
@@ -191,16 +191,16 @@ struct ClusterReceiversTests {
         try await rig.deliveries.mark([mark])
         try await rig.deliveries.pause(LaneID(endpoint: mark.endpoint))
         #expect(try await rig.deliveries.stats().quarantined == 0)
-        #expect(try await rig.seen(.deadLetters).troubles.isEmpty, "it is not reported yet")
+        #expect(try await rig.seen(.deadLetters).problems.isEmpty, "it is not reported yet")
         let waiting = try await rig.seen(.deadLetters, open: board.open)
-        #expect(waiting.troubles.map(\.message) == first.troubles.map(\.message))
+        #expect(waiting.problems.map(\.message) == first.problems.map(\.message))
         #expect(board.note([.deadLetters: waiting], at: rig.time.now, hold: .zero).isEmpty)
 
         // Retried and accepted, together with the new event.
         try await rig.deliveries.resume(LaneID(endpoint: mark.endpoint))
         try await rig.attempt(mark, .rest, DeliveryState(cursor: 2))
         let over = try await rig.seen(.deadLetters, open: board.open)
-        #expect(over.troubles.isEmpty && over.isWhole)
+        #expect(over.problems.isEmpty && over.isWhole)
         let changed = board.note([.deadLetters: over], at: rig.time.now, hold: .zero)
         #expect(changed.map { $0.resolvedAt != nil } == [true])
     }
@@ -219,7 +219,7 @@ struct ClusterReceiversTests {
             try await rig.attempt(mark, .rest, DeliveryState(cursor: 2))
         }
         let last = try await rig.seen(.deadLetters, open: board.open)
-        #expect(last.troubles.map(\.subject) == ["\(marks[marks.count - 1].endpoint)"])
+        #expect(last.problems.map(\.subject) == ["\(marks[marks.count - 1].endpoint)"])
         #expect(board.note([.deadLetters: last], at: rig.time.now, hold: .zero).isEmpty)
         #expect(board.open.map(\.subject) == [nil])
         try await rig.attempt(marks[marks.count - 1], .rest, DeliveryState(cursor: 2))
@@ -270,14 +270,14 @@ struct ClusterReceiversTests {
             laneLimit: .unlimited
         )
         let seen = IncidentDetector.credentials(status)
-        #expect(seen.troubles.map(\.subject) == ["acme"] && seen.troubles.map(\.count) == [6])
+        #expect(seen.problems.map(\.subject) == ["acme"] && seen.problems.map(\.count) == [6])
         #expect(
-            seen.troubles.first?.message
+            seen.problems.first?.message
                 == "the upstream refuses the key of account acme (401): 6 payments are not polled"
         )
         #expect(seen.action?.contains("STRIPE_API_KEY") == true)
-        #expect(IncidentDetector.stopped(status).troubles.isEmpty)
-        #expect(IncidentDetector.processes(status)[.backlog]?.troubles.isEmpty == true)
+        #expect(IncidentDetector.stopped(status).problems.isEmpty)
+        #expect(IncidentDetector.processes(status)[.backlog]?.problems.isEmpty == true)
         // If a key has no access to some objects, the lane is reported once it is stopped.
         let denied = ClusterStatus(
             watches: StoreStats(pending: 2),
@@ -287,7 +287,7 @@ struct ClusterReceiversTests {
             members: [member],
             laneLimit: .unlimited
         )
-        #expect(IncidentDetector.credentials(denied).troubles.isEmpty)
-        #expect(IncidentDetector.stopped(denied).troubles.map(\.subject) == ["acme/sources"])
+        #expect(IncidentDetector.credentials(denied).problems.isEmpty)
+        #expect(IncidentDetector.stopped(denied).problems.map(\.subject) == ["acme/sources"])
     }
 }

@@ -62,7 +62,7 @@ struct IncidentDetectorTests {
 
     private static func kinds(_ status: ClusterStatus) -> Set<IncidentKind> {
         let seen = IncidentDetector.processes(status)
-        return Set(seen.filter { !$0.value.troubles.isEmpty }.keys)
+        return Set(seen.filter { !$0.value.problems.isEmpty }.keys)
     }
 
     @Test("a missing worker or notifier is one incident, without incidents for its consequences")
@@ -86,7 +86,7 @@ struct IncidentDetectorTests {
         #expect(Self.kinds(Self.status(stopped, watches: waiting)) == [])
         let problems = IncidentDetector.processes(Self.status(watches: waiting, roles: ["api"]))
         #expect(
-            problems[.noWorker]?.troubles.first?.message
+            problems[.noWorker]?.problems.first?.message
                 == "workers: none is alive and 3 watches wait"
         )
         #expect(problems[.noWorker]?.action?.contains("pollerd worker") == true)
@@ -103,7 +103,7 @@ struct IncidentDetectorTests {
             ])
         )
         #expect(
-            Set(seen.troubles.compactMap(\.subject))
+            Set(seen.problems.compactMap(\.subject))
                 == ["open/sources", "probing/sources", "held/sources"]
         )
         #expect(seen.isWhole)
@@ -137,17 +137,17 @@ struct IncidentDetectorTests {
         )
         let calm = try await detector.check(at: time.now, open: [])
         #expect(
-            calm[.deadLetters] == IncidentObservation() && calm[.endpointDisabled]?.troubles == []
+            calm[.deadLetters] == IncidentObservation() && calm[.endpointDisabled]?.problems == []
         )
         #expect(
-            calm[.storeFilling]?.troubles.first?.message
+            calm[.storeFilling]?.problems.first?.message
                 == "store: 93 % of the Redis memory limit is used"
         )
 
         #expect(calm[.mailRelay] == IncidentObservation())
         try await relay.noteRefusal("550 your address is blocked", at: time.now)
         let refused = try await detector.check(at: time.now, open: [])[.mailRelay]
-        #expect(refused?.troubles.first?.message.contains("550 your address is blocked") == true)
+        #expect(refused?.problems.first?.message.contains("550 your address is blocked") == true)
         #expect(refused?.action?.contains("POLLER_SMTP_URL") == true)
 
         for (name, by) in [("a", Endpoint.Disabler.ourselves), ("b", .person)] {
@@ -162,16 +162,16 @@ struct IncidentDetectorTests {
         time.advance(by: day + .seconds(60))
         let seen = try await detector.check(at: time.now, open: [])
         #expect(
-            seen[.endpointDisabled]?.troubles.map(\.message)
+            seen[.endpointDisabled]?.problems.map(\.message)
                 == ["shop.example (ep_a) receives no events: it answered 410"]
         )
-        #expect(seen[.keyExpiring]?.troubles.compactMap(\.subject) == ["key_soon"])
+        #expect(seen[.keyExpiring]?.problems.compactMap(\.subject) == ["key_soon"])
         time.advance(by: day * 7)
         let ended = try await detector.check(at: time.now, open: [])
-        #expect(ended[.keyExpiring]?.troubles == [], "it has ended")
+        #expect(ended[.keyExpiring]?.problems == [], "it has ended")
         try await endpoints.enable(EndpointID(unchecked: "ep_a"))
         let enabled = try await detector.check(at: time.now, open: [])
-        #expect(enabled[.endpointDisabled]?.troubles == [])
+        #expect(enabled[.endpointDisabled]?.problems == [])
     }
 
     @Test("a check that ended three processes is set aside, and the other checks run")
@@ -199,15 +199,15 @@ struct IncidentDetectorTests {
         let seen = try await detector.check(at: time.now, open: [])
         #expect(
             seen[.endpointDisabled] == nil,
-            "a part that was not checked is neither well nor in trouble"
+            "a part that was not checked is neither well nor affected"
         )
-        #expect(seen[.keyExpiring] == IncidentObservation() || seen[.keyExpiring]?.troubles == [])
+        #expect(seen[.keyExpiring] == IncidentObservation() || seen[.keyExpiring]?.problems == [])
         #expect(seen[.noWorker] != nil && seen[.deadLetters] == IncidentObservation())
-        let trouble = try #require(seen[.setAside]?.troubles.first)
-        #expect(trouble.subject == part.id && trouble.message.contains("3 processes"))
+        let problem = try #require(seen[.setAside]?.problems.first)
+        #expect(problem.subject == part.id && problem.message.contains("3 processes"))
         _ = try await store.endSetAside(part.id, isRedriven: true)
         let after = try await detector.check(at: time.now, open: [])
-        #expect(after[.endpointDisabled]?.troubles == [] && after[.setAside]?.troubles == [])
+        #expect(after[.endpointDisabled]?.problems == [] && after[.setAside]?.problems == [])
     }
 
     @Test("dead letters are reported per endpoint, with host and last error")
@@ -238,10 +238,10 @@ struct IncidentDetectorTests {
             keys: ListedKeys(),
             memoryUsed: { nil }
         ).check(at: time.now, open: [])
-        let trouble = try #require(seen[.deadLetters]?.troubles.first)
-        #expect(trouble.subject == "\(mark.endpoint)" && trouble.count == 1)
+        let problem = try #require(seen[.deadLetters]?.problems.first)
+        #expect(problem.subject == "\(mark.endpoint)" && problem.count == 1)
         #expect(
-            trouble.message == "shop.example (\(mark.endpoint)): 1 delivery has dead letters, "
+            problem.message == "shop.example (\(mark.endpoint)): 1 delivery has dead letters, "
                 + "the last one: answered 500"
         )
         #expect(seen[.storeFilling] == nil, "nobody may ask")
@@ -266,16 +266,16 @@ struct IncidentDetectorTests {
                 detail: "why"
             )
         }
-        func troubles(_ refused: RefusedWebhooks) -> [IncidentObservation.Trouble] {
-            IncidentDetector.observation(of: [refused], at: now).troubles
+        func problems(_ refused: RefusedWebhooks) -> [IncidentObservation.Problem] {
+            IncidentDetector.observation(of: [refused], at: now).problems
         }
         let clock = IncidentDetector.observation(of: [refused(.clock, 1)], at: now)
-        #expect(clock.troubles.map(\.subject) == ["shop"])
-        #expect(clock.troubles.first?.message.contains("1 webhook refused") == true)
+        #expect(clock.problems.map(\.subject) == ["shop"])
+        #expect(clock.problems.first?.message.contains("1 webhook refused") == true)
         #expect(clock.action?.contains("NTP") == true)
-        #expect(troubles(refused(.secret, 2)).isEmpty)
-        #expect(troubles(refused(.secret, 3)).count == 1)
-        #expect(troubles(refused(.clock, 9, ago: .seconds(90_000))).isEmpty, "long ago")
+        #expect(problems(refused(.secret, 2)).isEmpty)
+        #expect(problems(refused(.secret, 3)).count == 1)
+        #expect(problems(refused(.clock, 9, ago: .seconds(90_000))).isEmpty, "long ago")
         let secret = IncidentDetector.observation(of: [refused(.secret, 3)], at: now)
         #expect(secret.action?.contains("accounts.shop.webhook_secrets") == true)
     }

@@ -12,9 +12,9 @@ extension LiveAPI {
         let owner = OwnerID(unchecked: "AAAAAAAAAAA")
         let look = try #require(try await stores.incidents.beginCheck(owner, for: .seconds(10)))
         let seen = IncidentKind.allCases.map { kind in
-            let trouble = IncidentObservation.Trouble(nil, "\(kind.rawValue) is seen")
+            let problem = IncidentObservation.Problem(nil, "\(kind.rawValue) is seen")
             return (
-                kind, IncidentObservation(kinds.contains(kind) ? [trouble] : [], action: "mend it")
+                kind, IncidentObservation(kinds.contains(kind) ? [problem] : [], action: "mend it")
             )
         }
         var board = look.board

@@ -221,20 +221,20 @@ extension ConformanceBench {
         )
     }
 
-    /// Creates the observations of a check: these kinds are in trouble, all others are well.
+    /// Creates the observations of a check: these kinds have a problem, all others are well.
     func seen(_ kinds: Set<IncidentKind>) -> [IncidentKind: IncidentObservation] {
         Dictionary(
             uniqueKeysWithValues: IncidentKind.allCases.map { kind in
-                let trouble = IncidentObservation.Trouble(nil, count: 2, "\(kind): \"as seen\"")
+                let problem = IncidentObservation.Problem(nil, count: 2, "\(kind): \"as seen\"")
                 return (
                     kind,
-                    IncidentObservation(kinds.contains(kind) ? [trouble] : [], action: "mend it")
+                    IncidentObservation(kinds.contains(kind) ? [problem] : [], action: "mend it")
                 )
             }
         )
     }
 
-    /// Decides the incidents to report when these kinds are in trouble.
+    /// Decides the incidents to report when these kinds have a problem.
     func decide(
         _ look: IncidentCheck,
         _ kinds: Set<IncidentKind>

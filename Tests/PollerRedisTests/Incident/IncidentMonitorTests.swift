@@ -16,9 +16,9 @@ import Testing
 /// After a crash another process reports the incident.
 @Suite("IncidentMonitor")
 struct IncidentMonitorTests {
-    /// Reports the troubles that the test sets, or fails like a killed process.
+    /// Reports the problems that the test sets, or fails like a killed process.
     private final class FakeChecker: IncidentChecker {
-        let troubles = Mutex<[IncidentKind: IncidentObservation]>([:])
+        let problems = Mutex<[IncidentKind: IncidentObservation]>([:])
         let isCutOff = Mutex(false)
         let looks = Mutex(0)
 
@@ -29,7 +29,7 @@ struct IncidentMonitorTests {
             looks.withLock { $0 += 1 }
             if isCutOff.withLock(\.self) { throw .unavailable("killed during the check") }
             let well = IncidentKind.allCases.map { ($0, IncidentObservation()) }
-            return Dictionary(uniqueKeysWithValues: well).merging(troubles.withLock(\.self)) { $1 }
+            return Dictionary(uniqueKeysWithValues: well).merging(problems.withLock(\.self)) { $1 }
         }
     }
 
@@ -70,9 +70,9 @@ struct IncidentMonitorTests {
         }
     }
 
-    private func trouble(_ isThere: Bool) {
-        let seen = IncidentObservation([IncidentObservation.Trouble(nil, "no worker")])
-        checker.troubles.withLock { $0 = isThere ? [.noWorker: seen] : [:] }
+    private func problem(_ isThere: Bool) {
+        let seen = IncidentObservation([IncidentObservation.Problem(nil, "no worker")])
+        checker.problems.withLock { $0 = isThere ? [.noWorker: seen] : [:] }
     }
 
     @Test("two processes report an incident and its end only once")
@@ -80,7 +80,7 @@ struct IncidentMonitorTests {
         try await withStores { stores in
             let watches = [stores.watch("anna"), stores.watch("bert")]
             for isThere in [true, false] {
-                trouble(isThere)
+                problem(isThere)
                 for _ in 0..<12 {
                     for watch in watches { try await watch.check() }
                     try await stores.harness.advance(by: pace.pause)
@@ -99,7 +99,7 @@ struct IncidentMonitorTests {
     func killed() async throws {
         try await withStores { stores in
             let (anna, bert) = (stores.watch("anna"), stores.watch("bert"))
-            trouble(true)
+            problem(true)
             try await anna.check()
             try await stores.harness.advance(by: pace.hold)
             checker.isCutOff.withLock { $0 = true }
@@ -127,7 +127,7 @@ struct IncidentMonitorTests {
     @Test("the watch checks the cluster until it is cancelled")
     func runs() async throws {
         try await withStores { stores in
-            trouble(true)
+            problem(true)
             let clock = ManualClock()
             let watch = stores.watch("anna", clock: clock)
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -35,7 +35,7 @@ struct IncidentBoardTests {
 
     private func observation(_ subjects: String?..., isWhole: Bool = true) -> IncidentObservation {
         IncidentObservation(
-            subjects.map { IncidentObservation.Trouble($0, "\($0 ?? "it") is not well") },
+            subjects.map { IncidentObservation.Problem($0, "\($0 ?? "it") is not well") },
             action: "mend it",
             isWhole: isWhole
         )
@@ -43,7 +43,7 @@ struct IncidentBoardTests {
 
     private func many(_ count: Int) -> IncidentObservation {
         IncidentObservation(
-            (0..<count).map { IncidentObservation.Trouble("lane/\(100 + $0)", "no answer") }
+            (0..<count).map { IncidentObservation.Problem("lane/\(100 + $0)", "no answer") }
         )
     }
 
@@ -51,12 +51,12 @@ struct IncidentBoardTests {
     func counts() {
         var history = BoardHistory()
         for (second, count) in [(0, 87), (10, 90), (20, 86)] {
-            let trouble = IncidentObservation.Trouble(
+            let problem = IncidentObservation.Problem(
                 "ep_1",
                 count: count,
                 "\(count) have given up"
             )
-            history.see(second, [.deadLetters: IncidentObservation([trouble])])
+            history.see(second, [.deadLetters: IncidentObservation([problem])])
             let open = history.board.open.first
             #expect(open?.count == count && open?.message == "\(count) have given up")
         }
@@ -174,7 +174,7 @@ struct IncidentBoardTests {
         var history = BoardHistory()
         for count in 1...1000 {
             let dead = (0..<count).map {
-                IncidentObservation.Trouble("ep_\($0)", count: 2, "gave up")
+                IncidentObservation.Problem("ep_\($0)", count: 2, "gave up")
             }
             history.see(count, [.deadLetters: IncidentObservation(dead)])
         }
@@ -184,7 +184,7 @@ struct IncidentBoardTests {
         #expect(history.board.stored.utf8.count < 30_000)
     }
 
-    @Test("a subject that was not observed is neither well nor in trouble")
+    @Test("a subject that was not observed is neither well nor affected")
     func unknown() {
         var history = BoardHistory()
         history.see(0, [.deadLetters: observation("ep_1"), .noWorker: observation(nil)])
@@ -251,7 +251,7 @@ struct IncidentBoardTests {
     func consequences() {
         var history = BoardHistory()
         let outbox = IncidentObservation([
-            IncidentObservation.Trouble("outbox", "outbox: 5000 events wait")
+            IncidentObservation.Problem("outbox", "outbox: 5000 events wait")
         ])
         history.see(
             0,
@@ -282,8 +282,8 @@ struct IncidentBoardTests {
     func since() {
         var history = BoardHistory()
         let began = Self.start + (.zero - .seconds(400))
-        let trouble = IncidentObservation.Trouble("ep_1", "accepts nothing", since: began)
-        history.see(0, [.endpointFailing: IncidentObservation([trouble])])
+        let problem = IncidentObservation.Problem("ep_1", "accepts nothing", since: began)
+        history.see(0, [.endpointFailing: IncidentObservation([problem])])
         #expect(history.published == ["operator.endpoint_failing open"])
         #expect(history.board.open.map(\.since) == [began])
         #expect(history.board.open.map(\.openedAt) == [Self.start])

@@ -14,7 +14,7 @@ struct OperatorEventTests {
         var board = IncidentBoard()
         let seen = [
             IncidentKind.noWorker: IncidentObservation([
-                IncidentObservation.Trouble(nil, "no worker")
+                IncidentObservation.Problem(nil, "no worker")
             ])
         ]
         return try #require(board.note(seen, at: VirtualTime.start, hold: .zero).first).event
@@ -99,7 +99,7 @@ struct OperatorEventTests {
         var board = IncidentBoard()
         let seen = [
             IncidentKind.noWorker: IncidentObservation([
-                IncidentObservation.Trouble(nil, "no worker")
+                IncidentObservation.Problem(nil, "no worker")
             ])
         ]
         let opened = board.note(seen, at: VirtualTime.start, hold: .zero)
