@@ -81,7 +81,7 @@ package struct Retention<
                 _ = try await suspects.handle(one: suspect) {
                     () async throws(StoreError) -> Void in
                     #if DEBUG
-                    PlantedTrap.check(.retention, "\(partition)")
+                    FailPoint.check(.retention, "\(partition)")
                     #endif
                     var isMore = true
                     while isMore {

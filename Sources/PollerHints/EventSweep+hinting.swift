@@ -121,7 +121,7 @@ extension EventSweep {
             let group = Set(group)
             let events = zip(unseen, named).filter { group.contains($1) }.map(\.0)
             #if DEBUG
-            for suspect in group { PlantedTrap.check(.hint, suspect.about ?? "") }
+            for suspect in group { FailPoint.check(.hint, suspect.about ?? "") }
             #endif
             let unanswered = try await hintAtOnce(events, of: account)
             hinted.unanswered.merge(unanswered) { _, later in later }

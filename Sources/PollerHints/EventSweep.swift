@@ -289,7 +289,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         let page = try await suspects.handle(one: suspect) {
             () async throws(StoreError) -> Answer in
             #if DEBUG
-            PlantedTrap.check(.sweep, account.id.description)
+            FailPoint.check(.sweep, account.id.description)
             #endif
             do throws(AccountEventsFailure) {
                 let page = try await events.events(of: account.id, account.list, step.range)

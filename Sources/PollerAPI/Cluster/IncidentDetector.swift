@@ -138,7 +138,7 @@ package actor IncidentDetector: IncidentChecker {
         let suspect = Suspect(.incident, partition: partition, name: name)
         return try await suspects.handle(one: suspect) { () async throws(StoreError) -> Part in
             #if DEBUG
-            PlantedTrap.check(.incident, name)
+            FailPoint.check(.incident, name)
             #endif
             return try await read()
         }

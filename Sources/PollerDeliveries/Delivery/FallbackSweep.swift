@@ -147,7 +147,7 @@ where Deliveries: DeliveryQueue & DeliveryOperations & LaneControl, C.Duration =
         )
         _ = try await suspects.handle(one: suspect) { () async throws(StoreError) -> Void in
             #if DEBUG
-            PlantedTrap.check(.fallback, endpoint.id.description)
+            FailPoint.check(.fallback, endpoint.id.description)
             #endif
             try await escalateAll(of: endpoint, notifyBy, now: lane.now)
         }

@@ -55,7 +55,7 @@ package struct Replayer: Sendable {
             let outcome = try await suspects.handle(one: suspect) {
                 () async throws(StoreError) -> Result<Void, any Error> in
                 #if DEBUG
-                PlantedTrap.check(.replay, job.endpoint)
+                FailPoint.check(.replay, job.endpoint)
                 #endif
                 do {
                     try await replay(&job, endpoint)

@@ -215,7 +215,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     ) async throws(StoreError) -> StoreError? {
         guard !read.isEmpty else { return nil }
         #if DEBUG
-        for entry in read { PlantedTrap.check(.outbox, entry.event.key.source.description) }
+        for entry in read { FailPoint.check(.outbox, entry.event.key.source.description) }
         #endif
         var pending = DeferredEntries()
         if orderUpdater.hasUnreachablePartition {

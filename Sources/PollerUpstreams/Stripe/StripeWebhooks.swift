@@ -161,7 +161,7 @@ package struct StripeWebhooks: WebhookIntake {
         let outcome = try await suspects.handle(one: suspect) {
             () async throws(StoreError) -> WebhookOutcome in
             #if DEBUG
-            PlantedTrap.check(.hint, suspect.name)
+            FailPoint.check(.hint, suspect.name)
             #endif
             return try await self.outcome(body, signature, account)
         }

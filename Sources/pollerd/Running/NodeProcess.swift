@@ -131,7 +131,7 @@ struct NodeProcess {
             try await cluster.secrets.prepare()
             #if DEBUG
             // Lets end-to-end tests verify that an entry which ends its reader is set aside.
-            PlantedTrap.plant(ProcessInfo.processInfo.environment["POLLER_PLANTED_TRAP"])
+            FailPoint.activate(ProcessInfo.processInfo.environment["POLLER_PLANTED_TRAP"])
             #endif
             let node = Node(
                 roles: roles,
