@@ -6,7 +6,7 @@ import Synchronization
 /// The result is `nothing` only if the whole list was read. Otherwise the outcome is unknown, and charging again
 /// might charge twice. Stripe lists charges by customer and time, not by source (`GET /v1/charges`), so a busy
 /// account can have more charges than one poll can read. The position of an unfinished search is kept for up to an
-/// hour (``ChargeSearchMarks``), and the next search in this process continues there. Newer charges need no second
+/// hour (``ChargeSearchPositions``), and the next search in this process continues there. Newer charges need no second
 /// check: any charge created meanwhile for the same order has the same idempotency key, which Stripe keeps for longer
 /// than that.
 struct ChargeSearch {
@@ -39,10 +39,10 @@ struct ChargeSearch {
         _ client: StripeClient,
         until end: Duration,
         _ elapsed: @Sendable () -> Duration,
-        _ marks: ChargeSearchMarks
+        _ positions: ChargeSearchPositions
     ) async -> Outcome {
         let client = client.readingPages
-        var cursor = marks.cursor(of: name, at: elapsed())
+        var cursor = positions.cursor(of: name, at: elapsed())
         do throws(StripeError) {
             for _ in 0..<Self.pagesMax {
                 let patience = end - elapsed()
@@ -54,20 +54,20 @@ struct ChargeSearch {
                 )
                 let page = try response.decode(StripeList<StripeAPI.Charge>.self)
                 if let found = page.data.first(where: isWanted) {
-                    marks.forget(name)
+                    positions.forget(name)
                     return .found(found)
                 }
                 guard page.hasMore, let last = page.data.last else {
-                    marks.forget(name)
+                    positions.forget(name)
                     return .nothing
                 }
                 cursor = last.id
-                marks.note(name, cursor: last.id, at: elapsed())
+                positions.note(name, cursor: last.id, at: elapsed())
             }
             return .unknown("not all charges have been searched yet")
         } catch {
             // The charge at the cursor may no longer exist. Then the search starts from the beginning.
-            if error.code == "resource_missing" { marks.forget(name) }
+            if error.code == "resource_missing" { positions.forget(name) }
             return .unknown("\(error)")
         }
     }
@@ -86,7 +86,7 @@ struct ChargeSearch {
 ///
 /// A class, because the polls of all watches share it. When the limit is reached, all positions are dropped. The only
 /// cost is that those searches start from the beginning.
-final class ChargeSearchMarks: Sendable {
+final class ChargeSearchPositions: Sendable {
     /// The maximum number of stored positions, about 200 kB.
     private static let countMax = 1000
     /// The maximum number of stored ages, about 2 MB.
@@ -98,31 +98,31 @@ final class ChargeSearchMarks: Sendable {
     private static let span = Duration.seconds(3600)
 
     /// The position at which a search stopped, and the time at which it started.
-    private struct Mark {
+    private struct Position {
         let cursor: String
         let began: Duration
     }
 
-    private let marks = Mutex<[String: Mark]>([:])
+    private let positions = Mutex<[String: Position]>([:])
     /// The time of the first call, by name.
     private let begun = Mutex<[String: Duration]>([:])
 
     func cursor(of name: String, at now: Duration) -> String? {
-        marks.withLock { marks in
-            guard let mark = marks[name], now - mark.began < Self.span else {
-                marks[name] = nil
+        positions.withLock { positions in
+            guard let position = positions[name], now - position.began < Self.span else {
+                positions[name] = nil
                 return nil
             }
-            return mark.cursor
+            return position.cursor
         }
     }
 
     func note(_ name: String, cursor: String, at now: Duration) {
-        marks.withLock { marks in
-            if marks[name] == nil, marks.count >= Self.countMax {
-                marks.removeAll(keepingCapacity: true)
+        positions.withLock { positions in
+            if positions[name] == nil, positions.count >= Self.countMax {
+                positions.removeAll(keepingCapacity: true)
             }
-            marks[name] = Mark(cursor: cursor, began: marks[name]?.began ?? now)
+            positions[name] = Position(cursor: cursor, began: positions[name]?.began ?? now)
         }
     }
 
@@ -140,6 +140,6 @@ final class ChargeSearchMarks: Sendable {
     }
 
     func forget(_ name: String) {
-        marks.withLock { $0[name] = nil }
+        positions.withLock { $0[name] = nil }
     }
 }

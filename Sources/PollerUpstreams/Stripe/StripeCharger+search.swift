@@ -140,9 +140,9 @@ extension ChargeSearch {
         _ client: StripeClient,
         until end: Duration,
         _ elapsed: @Sendable () -> Duration,
-        _ marks: ChargeSearchMarks
+        _ positions: ChargeSearchPositions
     ) async -> ChargeResult? {
-        guard case .found(let charge) = await run(client, until: end, elapsed, marks) else {
+        guard case .found(let charge) = await run(client, until: end, elapsed, positions) else {
             return nil
         }
         return StripeCharger.made(charge)

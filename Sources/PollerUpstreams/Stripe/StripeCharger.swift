@@ -60,7 +60,7 @@ package struct StripeCharger: Charger {
     /// The public address for customers, or `nil` if there is none.
     let publicURL: String?
     let elapsed: @Sendable () -> Duration
-    private let marks = ChargeSearchMarks()
+    private let positions = ChargeSearchPositions()
 
     /// Creates a charger that uses the credentials of each watch's account.
     ///
@@ -132,7 +132,7 @@ package struct StripeCharger: Charger {
         let attempt = String(key.suffix(6))
         if source.usage != .singleUse {
             let search = Self.search(source, watch, instruction, sum)
-            switch await search.run(client, until: elapsed() + timeout / 2, elapsed, marks) {
+            switch await search.run(client, until: elapsed() + timeout / 2, elapsed, positions) {
             // A charge that was refunded since counts as made, because its own object shows the refund.
             case .found(let charge): return Self.made(charge)
             case .unknown(let why): return Self.searchFailure(why)
@@ -187,7 +187,7 @@ package struct StripeCharger: Charger {
         let earlier = watch.state.chargeAttempt
         guard !earlier.isEmpty, earlier != attempt else { return nil }
         let name = "replaced:\(watch.key.account):\(watch.key.source):\(earlier):\(attempt)"
-        let left = Self.listLag - marks.age(of: name, at: elapsed())
+        let left = Self.listLag - positions.age(of: name, at: elapsed())
         return left > .zero ? min(left, Self.listPause) : nil
     }
 
@@ -198,7 +198,7 @@ package struct StripeCharger: Charger {
         }
         guard let source = Self.source(object) else { return Self.unreadable }
         let search = Self.payment(of: source, watch)
-        switch await search.run(client, until: end, elapsed, marks) {
+        switch await search.run(client, until: end, elapsed, positions) {
         case .found(let charge): return Self.made(charge)
         case .nothing: return .declined(code: "no_charge")
         case .unknown(let why): return Self.searchFailure(why)
@@ -236,7 +236,7 @@ package struct StripeCharger: Charger {
     ) async -> ChargeResult {
         if error.isIndeterminate {
             if case .transport = error { return .indeterminate("\(error)") }
-            return await search.found(client, until: end, elapsed, marks)
+            return await search.found(client, until: end, elapsed, positions)
                 ?? .indeterminate("\(error)")
         }
         guard case .api(let failure) = error, let errorBody = failure.error else {
@@ -250,17 +250,17 @@ package struct StripeCharger: Charger {
         case 400 where errorBody.type == .idempotencyError && right != nil:
             // Another source was charged for the order, or this one with another description.
             let reason = "the order was charged before: \(failure)"
-            return await search.found(client, until: end, elapsed, marks)
+            return await search.found(client, until: end, elapsed, positions)
                 ?? .postponed(reason, retryAfter: nil)
         case 400 where errorBody.type == .idempotencyError:
             // The key belongs to an earlier attempt with another description, which may have succeeded.
-            return await search.found(client, until: end, elapsed, marks)
+            return await search.found(client, until: end, elapsed, positions)
                 ?? .indeterminate("\(failure)")
         case 402:
             return .declined(code: errorBody.code ?? "card_declined", reason: errorBody.declineCode)
         default:
             // The source may be gone because it was charged by this product or with another key.
-            switch await search.run(client, until: end, elapsed, marks) {
+            switch await search.run(client, until: end, elapsed, positions) {
             case .found(let charge): return Self.made(charge)
             case .nothing: return .declined(code: errorBody.code ?? "http_\(failure.status)")
             case .unknown(let why): return Self.searchFailure(why)

@@ -186,12 +186,12 @@ struct ChargeSearchTests {
 
     @Test("the age of a charge in doubt is kept although a thousand others are in doubt")
     func ages() {
-        let marks = ChargeSearchMarks()
-        #expect(marks.age(of: "first", at: .zero) == .zero)
+        let positions = ChargeSearchPositions()
+        #expect(positions.age(of: "first", at: .zero) == .zero)
         for number in 0...1000 {
-            #expect(marks.age(of: "\(number)", at: .seconds(1)) == .zero)
+            #expect(positions.age(of: "\(number)", at: .seconds(1)) == .zero)
         }
-        #expect(marks.age(of: "first", at: .seconds(60)) == .seconds(60))
+        #expect(positions.age(of: "first", at: .seconds(60)) == .seconds(60))
     }
 
     /// A charger with a clock that stands still by default.
