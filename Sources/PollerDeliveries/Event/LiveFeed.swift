@@ -25,7 +25,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let outbox: Events
     private let clock: C
     private let logger: Logger
-    private let arrivals: OutboxArrivals<Events, C>
+    private let readLoop: OutboxReadLoop<Events, C>
     private let state = Mutex(State())
 
     /// The state under the lock: the positions and the subscribers.
@@ -60,7 +60,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.outbox = outbox
         self.clock = clock
         self.logger = logger
-        arrivals = OutboxArrivals(outbox, clock: clock, loopExecutor: loopExecutor, rest: rest)
+        readLoop = OutboxReadLoop(outbox, clock: clock, loopExecutor: loopExecutor, rest: rest)
     }
 
     /// Returns a stream of the events recorded from now on that match a subscription.
@@ -110,7 +110,7 @@ where C.Duration == Duration, C.Instant: Sendable {
 
     /// Tails until shutdown or cancellation, then ends every listener's stream.
     package func run() async {
-        await arrivals.run { await self.readAll($0) }
+        await readLoop.run { await self.readAll($0) }
         let (buffers, followers) = state.withLock { state in
             defer { (state.buffers, state.interests, state.followers) = ([:], .init(), []) }
             state.ended = true

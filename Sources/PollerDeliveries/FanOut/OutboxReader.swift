@@ -44,7 +44,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     private let owner: OwnerID
     private let clock: C
     private let logger: Logger
-    private let arrivals: OutboxArrivals<Events, C>
+    private let readLoop: OutboxReadLoop<Events, C>
     /// The recently deferred events for many endpoints.
     private let deferredFanOuts = DeferredFanOuts<C>()
     /// The partitions being read, and whether they have had arrivals since.
@@ -75,7 +75,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         self.owner = owner
         self.clock = clock
         self.logger = logger
-        arrivals = OutboxArrivals(outbox, clock: clock)
+        readLoop = OutboxReadLoop(outbox, clock: clock)
     }
 
     /// Reads until shutdown or cancellation.
@@ -89,7 +89,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         await withDiscardingTaskGroup { group in
             // Receives arrivals while partitions are read, and ends at the shutdown, which ends everything else.
             group.addTask {
-                await self.arrivals.run { partitions in
+                await self.readLoop.run { partitions in
                     for partition in partitions where self.begins(partition) {
                         continuation.yield(partition)
                     }

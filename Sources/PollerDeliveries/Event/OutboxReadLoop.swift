@@ -6,14 +6,14 @@ import Synchronization
 ///
 /// *Problem*: arrival messages are immediate but may be lost. Continuous reading of every partition would find
 /// everything, but overload the store. *Approach*: a message only wakes the reader, which reads the entries after its
-/// own position, so none is skipped. Every `insurance` each partition is read without a message. Messages that arrive
-/// during a read or a rest are kept for the next round. Most of the cost of a frequent reader is being woken, so it may
-/// rest after a read. *After a crash* nothing is lost: the reader owns the positions, and the first round reads
+/// own position, so none is skipped. Every `fullReadInterval` each partition is read without a message. Messages that
+/// arrive during a read or a rest are kept for the next round. Most of the cost of a frequent reader is being woken, so
+/// it may rest after a read. *After a crash* nothing is lost: the reader owns the positions, and the first round reads
 /// everything. A class, because the listener and the loop share the arrivals.
-final class OutboxArrivals<Events: Outbox, C: Clock>: Sendable
+final class OutboxReadLoop<Events: Outbox, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
     /// The longest time between two reads of a partition, which bounds the cost of a lost arrival.
-    private let insurance = Duration.seconds(1)
+    private let fullReadInterval = Duration.seconds(1)
 
     private let outbox: Events
     private let clock: C
@@ -59,9 +59,9 @@ where C.Duration == Duration, C.Instant: Sendable {
     private func loop(_ read: @Sendable (Set<Int>) async -> Void) async {
         while !Task.isCancelled {
             await read(Set(0..<outbox.partitions))
-            let insured = clock.now.advanced(by: insurance)
-            while !Task.isCancelled, clock.now < insured {
-                await waker.sleep(until: insured)
+            let nextFullRead = clock.now.advanced(by: fullReadInterval)
+            while !Task.isCancelled, clock.now < nextFullRead {
+                await waker.sleep(until: nextFullRead)
                 let partitions = take()
                 guard !partitions.isEmpty else { continue }
                 await read(partitions)
