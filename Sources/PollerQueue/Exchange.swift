@@ -7,8 +7,8 @@ where Instant.Duration == Duration {
     let results: [Result]
     /// The claim of the exchange; `nil` when nothing may be claimed.
     let claim: ClaimRequest?
-    /// Whether only the insurance interval caused this claim.
-    let isInsurance: Bool
+    /// Whether only the safety interval caused this claim.
+    let isSafetyCheck: Bool
     /// Earlier claims without an answer.
     var lost: LostClaims?
     /// The slots reserved for the claimed items.

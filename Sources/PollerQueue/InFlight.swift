@@ -157,7 +157,7 @@ extension InFlight {
                     partition: dueExchange.partition,
                     results: carried[index],
                     claim: request?.claim,
-                    isInsurance: dueExchange.isInsurance,
+                    isSafetyCheck: dueExchange.isSafetyCheck,
                     lost: request.flatMap { dueExchange.lost(before: $0.claim) },
                     reservation: request?.room ?? .nothing
                 )

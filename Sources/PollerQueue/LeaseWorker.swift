@@ -163,7 +163,7 @@ where C.Duration == Duration, C.Instant: Sendable {
         let lost = flight.withLock {
             $0.answered(answer, to: exchange, asked: asked, now: clock.now)
         }
-        metrics.count(answer.claim, isInsurance: exchange.isInsurance, lost: lost)
+        metrics.count(answer.claim, isSafetyCheck: exchange.isSafetyCheck, lost: lost)
         if lost > 0 {
             logger.warning(
                 "leases lost, results dropped",
@@ -267,7 +267,7 @@ package struct LeaseWorkerSettings: Sendable {
 
 /// The metrics of a loop.
 struct LeaseWorkerMetrics: Sendable {
-    /// The age of a found item from which a claim by insurance counts as a missed wake.
+    /// The age of a found item from which a claim as a safety check counts as a missed wake.
     private static var wakeMissedAfter: Duration { .milliseconds(100) }
 
     private let claims: Counter
@@ -290,13 +290,13 @@ struct LeaseWorkerMetrics: Sendable {
     }
 
     /// Counts an exchange and the results of its claim.
-    func count<Item>(_ claim: Claim<Item>?, isInsurance: Bool, lost: Int) {
+    func count<Item>(_ claim: Claim<Item>?, isSafetyCheck: Bool, lost: Int) {
         exchanges.increment()
         if lost > 0 { leasesLost.increment(by: lost) }
         guard let claim else { return }
         claims.increment()
         if claim.recovered > 0 { recovered.increment(by: claim.recovered) }
-        guard isInsurance else { return }
+        guard isSafetyCheck else { return }
         // The time since the first item became ready.
         let late = claim.leases.map { claim.now - max($0.due, $0.startsAt) }.max()
         if let late, late > Self.wakeMissedAfter { wakesMissed.increment() }

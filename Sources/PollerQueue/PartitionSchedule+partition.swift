@@ -38,14 +38,14 @@ extension PartitionSchedule {
         /// Whether other processes are nearer and this one has found no work to help with.
         var isOnlyChecked: Bool {
             guard rank > PartitionAssignment.helpers else { return false }
-            if case .insurance = occasion { return true }
+            if case .safetyCheck = occasion { return true }
             return false
         }
 
         /// Returns the longest time without a claim of this process; for distant partitions up to `checkInterval`.
-        func insurance(checkInterval: Duration) -> Duration {
+        func safetyInterval(checkInterval: Duration) -> Duration {
             rank <= PartitionAssignment.helpers
-                ? PartitionSchedule.insurance : min(.seconds(rank), checkInterval)
+                ? PartitionSchedule.safetyInterval : min(.seconds(rank), checkInterval)
         }
 
         /// Plans the next claim.

@@ -8,7 +8,7 @@ import PollerIdentity
 /// Exchanges should therefore be sent rarely and together, without delaying a result that is waited for.
 ///
 /// *Approach.* A partition needs an exchange for four reasons: results have waited long enough, its next ready time has
-/// come, a wake arrived, or the insurance interval has passed, which bounds the cost of a lost wake. Urgent exchanges
+/// come, a wake arrived, or the safety interval has passed, which bounds the cost of a lost wake. Urgent exchanges
 /// start at once and alone: changes, wakes, and results that free a slot for waiting items. All others have a deadline.
 /// The first partition to reach its deadline takes along all that would follow within ``tickSpan``: a *tick*. Claims
 /// look far enough ahead that items due until the next tick are already in hand.
@@ -33,7 +33,7 @@ where Instant.Duration == Duration {
     /// The latest start of a claim before an item is ready: the time for a round trip on a busy machine.
     static var lead: Duration { .milliseconds(20) }
     /// The longest time between claims of the owner and helpers of a partition: the "+ 1 s" of the polling guarantee.
-    static var insurance: Duration { .seconds(1) }
+    static var safetyInterval: Duration { .seconds(1) }
     /// The pause after a claim that found nothing although the partition was ready: another process is claiming from
     /// its lane.
     static var emptyPause: Duration { .milliseconds(5) }
@@ -59,13 +59,13 @@ where Instant.Duration == Duration {
         case ahead
         /// An item is or will be ready, and other processes claim first.
         case helping
-        /// Only the insurance interval.
-        case insurance
+        /// Only the safety interval.
+        case safetyCheck
 
         /// Whether the claim may wait for a tick and start one.
         var isRoutine: Bool {
             switch self {
-            case .ahead, .insurance: true
+            case .ahead, .safetyCheck: true
             case .due, .helping: false
             }
         }
@@ -75,8 +75,8 @@ where Instant.Duration == Duration {
     struct DueExchange: Sendable {
         let partition: Int
         let occasion: Occasion
-        /// Whether only the insurance interval causes the claim.
-        let isInsurance: Bool
+        /// Whether only the safety interval causes the claim.
+        let isSafetyCheck: Bool
         /// Whether earlier claims were not answered, so that they may have taken unknown items.
         let hasLostClaims: Bool
         /// The store's time of the last answered claim.
@@ -101,7 +101,7 @@ where Instant.Duration == Duration {
     /// Creates a schedule in which all partitions are owned and due now.
     ///
     /// Claims are sent before an item is ready: up to `ahead` when other exchanges are sent, and ``lead`` at the
-    /// latest. If `lease` is too short for the polling guarantee, every process claims at the insurance interval.
+    /// latest. If `lease` is too short for the polling guarantee, every process claims at the safety interval.
     init(partitions: Int, ahead: Duration, lease: Duration, now: Instant) {
         self.partitions = Array(
             repeating: Partition(claimBy: now, claimFrom: now),
@@ -110,7 +110,7 @@ where Instant.Duration == Duration {
         self.ahead = ahead
         lead = min(Self.lead, ahead / 2)
         tickSpan = ahead - lead
-        checkInterval = lease < Self.checkIntervalMax ? Self.insurance : Self.checkIntervalMax
+        checkInterval = lease < Self.checkIntervalMax ? Self.safetyInterval : Self.checkIntervalMax
     }
 
     /// Whether an item is due that no process has claimed.
@@ -131,15 +131,17 @@ where Instant.Duration == Duration {
             let partition = partitions[index]
             guard partition.needsExchange(now, canClaim: canClaim, isTick: isTick) else { continue }
             if dueExchanges.isEmpty { searchStart = (index + 1) % partitions.count }
-            var isInsurance = false
-            if case .insurance = partition.occasion, partition.rank <= PartitionAssignment.helpers {
-                isInsurance = partition.claimFrom <= now
+            var isSafetyCheck = false
+            if case .safetyCheck = partition.occasion,
+                partition.rank <= PartitionAssignment.helpers
+            {
+                isSafetyCheck = partition.claimFrom <= now
             }
             dueExchanges.append(
                 DueExchange(
                     partition: index,
                     occasion: partition.occasion,
-                    isInsurance: isInsurance,
+                    isSafetyCheck: isSafetyCheck,
                     hasLostClaims: partition.hasLostClaims,
                     answeredAt: partition.answeredAt
                 )
@@ -182,14 +184,14 @@ where Instant.Duration == Duration {
         }
         let late = pause(partitions[index], now: now)
         let pause = taken == 0 ? Self.emptyPause : .zero
-        let insurance = partitions[index].insurance(checkInterval: checkInterval)
-        let wait = nextReady.map { max($0 + (late ?? .zero - lead), pause) } ?? insurance
+        let interval = partitions[index].safetyInterval(checkInterval: checkInterval)
+        let wait = nextReady.map { max($0 + (late ?? .zero - lead), pause) } ?? interval
         // If other processes are nearer and this one found no items, the next items are left to them.
         let defersToNearer = taken == 0 && partitions[index].rank > PartitionAssignment.helpers
-        guard let nextReady, wait < insurance, !defersToNearer else {
-            let by = now.advanced(by: insurance)
-            let from = now.advanced(by: max(insurance - tickSpan, .zero))
-            return partitions[index].plan(.insurance, from: from, by: by)
+        guard let nextReady, wait < interval, !defersToNearer else {
+            let by = now.advanced(by: interval)
+            let from = now.advanced(by: max(interval - tickSpan, .zero))
+            return partitions[index].plan(.safetyCheck, from: from, by: by)
         }
         let by = now.advanced(by: wait)
         if late != nil || (taken == 0 && wait == pause) {
@@ -294,13 +296,13 @@ where Instant.Duration == Duration {
             partitions[index].rank = rank
             if rank == 0, former > 0 {
                 partitions[index].plan(.due, from: now, by: now)
-            } else if rank < former, case .insurance = partitions[index].occasion {
+            } else if rank < former, case .safetyCheck = partitions[index].occasion {
                 let soonest = now.advanced(
-                    by: partitions[index].insurance(checkInterval: checkInterval)
+                    by: partitions[index].safetyInterval(checkInterval: checkInterval)
                 )
                 let by = min(partitions[index].claimBy, soonest)
                 let from = min(partitions[index].claimFrom, by)
-                partitions[index].plan(.insurance, from: from, by: by)
+                partitions[index].plan(.safetyCheck, from: from, by: by)
             }
         }
     }

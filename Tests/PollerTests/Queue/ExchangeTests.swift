@@ -18,7 +18,7 @@ struct ExchangeTests {
             partition: 0,
             results: results,
             claim: limit > 0 ? claim : nil,
-            isInsurance: false
+            isSafetyCheck: false
         )
         return await exchange.perform(on: queue, Sample.quiet)
     }
@@ -65,7 +65,7 @@ struct ExchangeTests {
             partition: 0,
             results: [],
             claim: request,
-            isInsurance: false
+            isSafetyCheck: false
         )
         exchange.lost = lost
         queue.fail([.unavailable("away")])

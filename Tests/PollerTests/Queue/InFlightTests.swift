@@ -216,14 +216,14 @@ struct InFlightTests: InFlightSteps {
         #expect(exchangeAll(&schedule, at: 10) == [1])
     }
 
-    @Test("an insurance claim is distinguished from a claim at an announced time")
-    func insurance() throws {
+    @Test("a safety check is distinguished from a claim at an announced time")
+    func safetyCheck() throws {
         var schedule = schedule()
         _ = exchangeAll(&schedule, at: 0)
-        let insured = try exchange(&schedule, at: 1000)
-        #expect(insured.isInsurance)
-        schedule.answered(insured, taken: 0, nextReady: .milliseconds(100), now: at(1000))
-        #expect(schedule.next(now: at(1100))?.isInsurance == false)
+        let check = try exchange(&schedule, at: 1000)
+        #expect(check.isSafetyCheck)
+        schedule.answered(check, taken: 0, nextReady: .milliseconds(100), now: at(1000))
+        #expect(schedule.next(now: at(1100))?.isSafetyCheck == false)
     }
 
     @Test("a busy partition does not delay the others")

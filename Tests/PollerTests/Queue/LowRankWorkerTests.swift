@@ -15,7 +15,7 @@ struct LowRankWorkerTests: InFlightSteps {
         schedule.wake(partition: 0, now: at(10))
         #expect(schedule.next(now: at(4_999)) == nil)
         let second = try exchange(&schedule, at: 5_000)
-        #expect(!second.isInsurance)
+        #expect(!second.isSafetyCheck)
         // A worker that finds items keeps helping until the partition is empty.
         schedule.answered(second, taken: 1, nextReady: .milliseconds(100), now: at(5_000))
         #expect(schedule.next(now: at(5_149)) == nil)
