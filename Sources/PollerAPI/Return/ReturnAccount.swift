@@ -124,7 +124,7 @@ extension ReturnPageRoutes {
         "returnRefundAccount",
         "Hand in the account that the customer's money goes back to",
         access: .anyClient,
-        input: .visit(at: .payment),
+        input: .returnParameters(at: .payment),
         body: .raw(
             "application/x-www-form-urlencoded",
             [
@@ -147,17 +147,17 @@ extension ReturnPageRoutes {
         "returnRefundAccountAgain",
         "Back to the page, for a browser that asks for the form's own address",
         access: .anyClient,
-        input: .visit(at: .payment),
+        input: .returnParameters(at: .payment),
         answers: pages
     )
 
     /// Submits the account that a customer entered, and shows the result.
     func submitRefundAccount(
-        _ visit: ReturnVisit,
+        _ parameters: ReturnParameters,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        try await answer(visit, request, context) { form, body, snapshot in
+        try await answer(parameters, request, context) { form, body, snapshot in
             guard case .account(let sort) = form else { return nil }
             let entered = EnteredAccount(sort, FormFields(body))
             let account: RefundAccount

@@ -129,7 +129,7 @@ extension ReturnPageRoutes {
         "returnVerify",
         "Hand in the code that the customer typed",
         access: .anyClient,
-        input: .visit(at: .payment),
+        input: .returnParameters(at: .payment),
         body: .raw(
             "application/x-www-form-urlencoded",
             [
@@ -146,16 +146,16 @@ extension ReturnPageRoutes {
         "returnVerifyAgain",
         "Back to the page, for a browser that asks for the form's own address",
         access: .anyClient,
-        input: .visit(at: .payment),
+        input: .returnParameters(at: .payment),
         answers: pages
     )
 
     func redirectToPage(
-        _ visit: ReturnVisit,
+        _ parameters: ReturnParameters,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        guard let key = Self.key(visit.payment, visit["account"]) else {
+        guard let key = Self.key(parameters.payment, parameters["account"]) else {
             return page.neutral(in: localizedWords(to: request))
         }
         return Response(status: .seeOther, headers: [.location: Self.path(key)])
@@ -163,11 +163,11 @@ extension ReturnPageRoutes {
 
     /// Submits the customer's input and shows the result.
     func verify(
-        _ visit: ReturnVisit,
+        _ parameters: ReturnParameters,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        try await answer(visit, request, context) { form, body, snapshot in
+        try await answer(parameters, request, context) { form, body, snapshot in
             if case .account = form { return nil }
             let values = FormFields(body).all("value", max: VerificationValues.countMax + 1)
             return try await submit(form, values, snapshot, request, context)
@@ -178,13 +178,13 @@ extension ReturnPageRoutes {
     ///
     /// `submit` submits the input. It returns `nil` for a form that is not requested, which redirects to the page.
     func answer(
-        _ visit: ReturnVisit,
+        _ parameters: ReturnParameters,
         _ request: Request,
         _ context: APIContext,
         _ submit: (PayerForm, [UInt8], WatchSnapshot) async throws -> Response?
     ) async throws -> Response {
         let body = try await reader.read(request, bytesMax: Self.formBytesMax)
-        guard let key = Self.key(visit.payment, visit["account"]) else {
+        guard let key = Self.key(parameters.payment, parameters["account"]) else {
             return page.neutral(in: localizedWords(to: request))
         }
         do {

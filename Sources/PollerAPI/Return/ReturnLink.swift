@@ -56,18 +56,18 @@ extension ReturnPageRoutes {
         "returnContinue",
         "On to the bank, for a customer who left off there",
         access: .anyClient,
-        input: .visit(at: .payment),
+        input: .returnParameters(at: .payment),
         answers: pages
     )
 
     /// Redirects a customer who has presented the secret to the bank, or to the page if there is no target any more.
     func redirectToBank(
-        _ visit: ReturnVisit,
+        _ parameters: ReturnParameters,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let words = localizedWords(to: request)
-        guard let key = Self.key(visit.payment, visit["account"]) else {
+        guard let key = Self.key(parameters.payment, parameters["account"]) else {
             return page.neutral(in: words)
         }
         do throws(StoreError) {
@@ -75,7 +75,8 @@ extension ReturnPageRoutes {
             let proof = ReturnCookie(key: key, isLocal: Self.isLocal(request))
             let secret = snapshot?.watch.clientSecret
             // A granted URL, published with the payment, also redirects from another page or device.
-            let isGranted = visit["grant"].map { secret?.grants($0, for: key) ?? false } ?? false
+            let isGranted =
+                parameters["grant"].map { secret?.grants($0, for: key) ?? false } ?? false
             let isProven = proof.isProven(by: request.headers[.cookie], of: snapshot?.watch)
             guard isProven || isGranted, let snapshot else { return page.neutral(in: words) }
             await note(.onward, of: key)

@@ -33,7 +33,7 @@ struct ReturnPageRoutes {
         "returnLanding",
         "Where Stripe sends a customer back to",
         access: .anyClient,
-        input: .visit(at: nil),
+        input: .returnParameters(at: nil),
         answers: pages
     )
     private static let page = Route(
@@ -42,7 +42,7 @@ struct ReturnPageRoutes {
         "returnPage",
         "What became of a customer's payment",
         access: .anyClient,
-        input: .visit(at: .payment),
+        input: .returnParameters(at: .payment),
         answers: pages
     )
     private static let state = Route(
@@ -120,16 +120,16 @@ struct ReturnPageRoutes {
     }
 
     private func show(
-        _ visit: ReturnVisit,
+        _ parameters: ReturnParameters,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let words = localizedWords(to: request)
-        guard let key = Self.key(visit.payment, visit["account"]) else {
+        guard let key = Self.key(parameters.payment, parameters["account"]) else {
             return page.neutral(in: words)
         }
         do throws(StoreError) {
-            return try await show(key, visit, request)
+            return try await show(key, parameters, request)
         } catch {
             context.logger.warning("return page without a store", metadata: ["error": "\(error)"])
             return unavailable(of: key.account, to: request)
@@ -138,17 +138,17 @@ struct ReturnPageRoutes {
 
     private func show(
         _ key: WatchKey,
-        _ visit: ReturnVisit,
+        _ parameters: ReturnParameters,
         _ request: Request
     ) async throws(StoreError) -> Response {
         let snapshot = try await watches.snapshot(of: key)
         let proof = ReturnCookie(key: key, isLocal: Self.isLocal(request))
         let secret =
-            visit["client_secret"] ?? visit["payment_intent_client_secret"]
-            ?? visit["setup_intent_client_secret"]
+            parameters["client_secret"] ?? parameters["payment_intent_client_secret"]
+            ?? parameters["setup_intent_client_secret"]
         if let secret {
             guard ReturnCookie.isSecret(secret, of: snapshot?.watch), let snapshot,
-                Self.isSameMode(visit["livemode"], snapshot)
+                Self.isSameMode(parameters["livemode"], snapshot)
             else { return page.neutral(in: localizedWords(to: request)) }
             // The customer's return is a hint, since the bank has a result by now.
             if snapshot.opensOnHint, hinted.isDue(key.id, after: ReturnLimits.hintPause) {
@@ -164,7 +164,7 @@ struct ReturnPageRoutes {
         }
         guard proof.isProven(by: request.headers[.cookie], of: snapshot?.watch), let snapshot
         else { return page.neutral(in: localizedWords(to: request)) }
-        let loads = visit["n"].flatMap { Int(safe: $0) } ?? 0
+        let loads = parameters["n"].flatMap { Int(safe: $0) } ?? 0
         if loads == 0 { await note(.page, of: key) }
         return shown(snapshot, loads: max(0, loads), to: request)
     }
@@ -180,8 +180,8 @@ struct ReturnPageRoutes {
     }
 
     /// Records the customer's action as a note of the watch, for its timeline.
-    func note(_ visit: PayerAction, of key: WatchKey) async {
-        await watches.tryToNote(WatchNote(.visit, visit.rawValue), of: key)
+    func note(_ action: PayerAction, of key: WatchKey) async {
+        await watches.tryToNote(WatchNote(.visit, action.rawValue), of: key)
     }
 
     /// Returns the page of a payment for an authorised customer.

@@ -25,7 +25,7 @@ struct UnsubscribeRoutes {
         "unsubscribePage",
         "Ask a customer whether to stop the emails",
         access: .anyClient,
-        input: .visit,
+        input: .unsubscribeParameters,
         answers: [
             .page(200, "A page with one button."),
             .page(404, "A neutral page: the link is not valid."),
@@ -37,7 +37,7 @@ struct UnsubscribeRoutes {
         "unsubscribe",
         "Stop the emails of one shop to one recipient (RFC 8058 one-click)",
         access: .anyClient,
-        input: .visit,
+        input: .unsubscribeParameters,
         body: .raw(
             "application/x-www-form-urlencoded",
             [
@@ -79,21 +79,21 @@ struct UnsubscribeRoutes {
     }
 
     private func ask(
-        _ visit: UnsubscribeVisit,
+        _ parameters: UnsubscribeParameters,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let shown = shown(to: visit, request)
+        let shown = shown(to: parameters, request)
         return shown.page.response(shown.entry == nil ? .nothing : .question, in: shown.words)
     }
 
     private func stop(
-        _ visit: UnsubscribeVisit,
+        _ parameters: UnsubscribeParameters,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
         let body = try await reader.read(request, bytesMax: Self.bodyBytesMax)
-        let shown = shown(to: visit, request)
+        let shown = shown(to: parameters, request)
         guard let entry = shown.entry, let preferences else {
             return shown.page.response(.nothing, in: shown.words)
         }
@@ -107,7 +107,7 @@ struct UnsubscribeRoutes {
                 entry,
                 because: .unsubscribed,
                 noting: SuppressionNote(
-                    masked: preferences.tokens.masked(ofHint: visit.hint, in: entry),
+                    masked: preferences.tokens.masked(ofHint: parameters.hint, in: entry),
                     account: shown.account,
                     at: now()
                 )
@@ -121,23 +121,23 @@ struct UnsubscribeRoutes {
 
     /// Returns the suppression entry, account, page and texts of a link.
     private func shown(
-        to visit: UnsubscribeVisit,
+        to parameters: UnsubscribeParameters,
         _ request: Request
     ) -> (entry: SuppressionEntry?, account: AccountID?, page: UnsubscribePage, words: PayerWords) {
-        let entry = preferences?.tokens.entry(of: visit.token)
+        let entry = preferences?.tokens.entry(of: parameters.token)
         let shops = pages.shops
         let account = entry.flatMap { entry in
-            preferences?.tokens.account(visit.sender, of: entry, among: shops.keys)
+            preferences?.tokens.account(parameters.sender, of: entry, among: shops.keys)
         }
         let language =
-            visit.language ?? PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
+            parameters.language ?? PayerLanguage(acceptLanguage: request.headers[.acceptLanguage])
             ?? account.flatMap { shops[$0]?.language } ?? .en
         return (entry, account, account.map { pages[$0] } ?? pages.plain, lexicon[language])
     }
 }
 
-/// The contents of an unsubscribe link.
-struct UnsubscribeVisit: Sendable {
+/// The parameters of an unsubscribe link.
+struct UnsubscribeParameters: Sendable {
     /// The token, which names the emails to stop.
     let token: String
     /// The language of the email; `nil` for a link without one.
@@ -160,15 +160,15 @@ struct UnsubscribeVisit: Sendable {
     }
 }
 
-extension RouteInput where Value == UnsubscribeVisit {
+extension RouteInput where Value == UnsubscribeParameters {
     /// The token in the path, and the parameters of the link.
     ///
     /// Parameters that a mail program has added are ignored.
-    fileprivate static var visit: Self {
+    fileprivate static var unsubscribeParameters: Self {
         all(
             RouteInput<String>.segment("token", "The token of a mail's List-Unsubscribe link."),
             RouteInput<String?>.text("v", "The language and the account of the email.")
-        ) { UnsubscribeVisit(token: $0, view: $1) }.lenient()
+        ) { UnsubscribeParameters(token: $0, view: $1) }.lenient()
     }
 }
 

@@ -28,7 +28,7 @@ struct ReturnPaths {
 }
 
 /// The parameters of a customer's URL.
-struct ReturnVisit: Sendable {
+struct ReturnParameters: Sendable {
     /// The ID of the payment, unchecked.
     let payment: String?
     private let query: [String: String]
@@ -50,12 +50,12 @@ extension RouteInput where Value == String {
     }
 }
 
-extension RouteInput where Value == ReturnVisit {
+extension RouteInput where Value == ReturnParameters {
     /// Creates the input of a URL with the parameters that Stripe and this server add to a return URL.
     ///
     /// A customer always gets a page, so unknown parameters are ignored. `path` is the payment in the path; without it
     /// the query names the payment.
-    static func visit(at path: RouteInput<String>?) -> Self {
+    static func returnParameters(at path: RouteInput<String>?) -> Self {
         let ofIntents = [
             ("source", "src_…; or payment_intent, setup_intent with their secrets."),
             ("payment_intent", "pi_…"), ("payment_intent_client_secret", "Its secret."),
@@ -82,7 +82,7 @@ extension RouteInput where Value == ReturnVisit {
         return Self((path?.parameters ?? []) + parameters) { values throws(Problem) in
             var query: [String: String] = [:]
             for name in names { query[name] = values.query(name) }
-            return ReturnVisit(payment: try path?.read(values), query: query)
+            return ReturnParameters(payment: try path?.read(values), query: query)
         }.lenient(knowing: names)
     }
 }
