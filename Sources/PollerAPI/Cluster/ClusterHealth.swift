@@ -27,13 +27,13 @@ struct ClusterHealth {
     /// The endpoints with an open circuit, as far as found, each with the reason.
     var down: [String] = []
     /// The watches that cannot be read because the upstream rejects the credentials.
-    var refused = RefusedWatches()
+    var unauthorized = UnauthorizedWatches()
 
     /// Every result by name, in the order that is useful to an operator.
     var results: [(name: String, result: HealthResult)] {
         [
             ("workers", workers), ("notifiers", notifiers), ("backlog", backlog), ("lanes", lanes),
-            ("credentials", refused.result), ("quarantine", quarantine), ("outbox", outbox),
+            ("credentials", unauthorized.result), ("quarantine", quarantine), ("outbox", outbox),
             ("deliveries", deliveries),
         ]
     }

@@ -156,7 +156,7 @@ struct OperatorRoutes {
                     .filter { $0.circuit != .closed && !$0.isPaused }
                     .map { "\($0.lane) (\($0.lastFailure.phrase))" }
             }
-            health.refused = try await RefusedWatches(backend.watches)
+            health.unauthorized = try await UnauthorizedWatches(backend.watches)
             return health.results
         } catch {
             let action = "check that Redis is running and POLLER_REDIS_URL is correct"

@@ -179,8 +179,8 @@ struct ClusterHealthTests {
 
     @Test("payments that cannot be polled because of refused credentials are a warning")
     func refused() {
-        #expect(RefusedWatches().result.status == .ok)
-        var some = RefusedWatches()
+        #expect(UnauthorizedWatches().result.status == .ok)
+        var some = UnauthorizedWatches()
         for number in 0..<5 {
             let error = "credentials refused: HTTP 403; it is tried again within a minute"
             let isRefused = number < 3

@@ -9,7 +9,7 @@ import PollerWatches
 /// This check finds such lanes by reading the open watches.
 ///
 /// *Cost*: some pages of open watches, at most the first 2,000. In a larger cluster, the result covers only those.
-struct RefusedWatches: Hashable, Sendable {
+struct UnauthorizedWatches: Hashable, Sendable {
     /// The maximum number of pages, of 500 watches each.
     private static let pagesMax = 4
     /// The maximum number of lanes named in one result.
