@@ -38,8 +38,8 @@ extension RedisDeliveryQueue {
             limit: query.limit,
             batch: query.state == nil ? 1 : Self.batch
         ) { items throws(StoreError) in
-            try await read(items, query) { item, reading in
-                reading.fields.began == item.position.createdAt
+            try await read(items, query) { item, stored in
+                stored.fields.began == item.position.createdAt
             }
         }
         guard query.state == .dead, page.next == nil else { return page }
@@ -81,17 +81,17 @@ extension RedisDeliveryQueue {
     private func read<Position: ListPosition>(
         _ items: [MergedItem<Position>],
         _ query: DeliveryQuery,
-        _ isThere: (MergedItem<Position>, ItemReading<Delivery>) -> Bool
+        _ isThere: (MergedItem<Position>, StoredItem<Delivery>) -> Bool
     ) async throws(StoreError) -> [DeliverySnapshot?] {
         var found = [DeliverySnapshot?](repeating: nil, count: items.count)
         for (partition, indices) in Dictionary(grouping: items.indices, by: { items[$0].partition })
         {
             let ids = indices.map { items[$0].position.id }
-            let readings = try await readings(ids, partition: partition)
-            for (at, reading) in zip(indices, readings) {
-                guard let reading, isThere(items[at], reading) else { continue }
+            let records = try await readItems(ids, partition: partition)
+            for (at, stored) in zip(indices, records) {
+                guard let stored, isThere(items[at], stored) else { continue }
                 let id = DeliveryID(partition: partition, item: items[at].position.id)
-                let snapshot = DeliverySnapshot(id, reading)
+                let snapshot = DeliverySnapshot(id, stored)
                 if query.matches(snapshot) { found[at] = snapshot }
             }
         }

@@ -204,7 +204,7 @@ extension RedisDeliveryQueue: DeliveryOperations {
         guard id.partition < partitions else { return nil }
         // An id that was returned before its partition was split still finds the delivery.
         for partition in redis.keys.map.descendants(of: id.partition) {
-            let found = try await reading(id.item, partition: partition, of: accounts)
+            let found = try await readItem(id.item, partition: partition, of: accounts)
             let now = DeliveryID(partition: partition, item: id.item)
             if let found { return DeliverySnapshot(now, found) }
         }
@@ -263,19 +263,19 @@ extension DeliveryMark {
 }
 
 extension DeliverySnapshot {
-    init(_ id: DeliveryID, _ reading: ItemReading<Delivery>) {
+    init(_ id: DeliveryID, _ stored: StoredItem<Delivery>) {
         let queueState: QueueState =
-            if reading.fields.closed != nil {
+            if stored.fields.closed != nil {
                 .resting
             } else {
-                reading.due.map { .waiting(due: $0) } ?? .leased
+                stored.due.map { .waiting(due: $0) } ?? .leased
             }
         self.init(
             id: id,
-            delivery: reading.item,
+            delivery: stored.item,
             queueState: queueState,
-            lastError: reading.long[.error],
-            givenUpAt: reading.setAsideAt
+            lastError: stored.long[.error],
+            givenUpAt: stored.setAsideAt
         )
     }
 }

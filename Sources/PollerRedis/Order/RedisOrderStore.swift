@@ -22,8 +22,8 @@ package struct RedisOrderStore: OrderStore, RedisItems {
     private static var roundsMax: Int { 20 }
 
     package func order(_ key: OrderKey) async throws(StoreError) -> Order? {
-        let reading = try await reading(key.watch.id, in: key.watch.lane)
-        return try Self.order(key.watch.id, key.account, reading)
+        let stored = try await readItem(key.watch.id, in: key.watch.lane)
+        return try Self.order(key.watch.id, key.account, stored)
     }
 
     package func store(
@@ -76,12 +76,12 @@ package struct RedisOrderStore: OrderStore, RedisItems {
             }
             let named = ids.compactMap { $0.string.map(ItemID.init(unchecked:)) }
             // One read for all of them, because few of them may match.
-            let records: [ItemReading<Watch>?] = try await redis.retryingOnSplit {
+            let records: [StoredItem<Watch>?] = try await redis.retryingOnSplit {
                 () throws(StoreError) in
-                try await readings(named, partition: redis.keys.partition(of: lane.description))
+                try await readItems(named, partition: redis.keys.partition(of: lane.description))
             }
-            for (id, reading) in zip(named, records) {
-                let order = try Self.order(id, query.account, reading)
+            for (id, stored) in zip(named, records) {
+                let order = try Self.order(id, query.account, stored)
                 if let order, query.matches(order) { found.append(order) }
             }
             position = parts.dropFirst().map { $0.string ?? "" }
@@ -94,15 +94,15 @@ package struct RedisOrderStore: OrderStore, RedisItems {
     private static func order(
         _ id: ItemID,
         _ account: AccountID,
-        _ reading: ItemReading<Watch>?
+        _ stored: StoredItem<Watch>?
     ) throws(StoreError) -> Order? {
-        guard let reading, let text = reading.long[.order] else { return nil }
-        let name = OrderID(unchecked: reading.fields.source)
+        guard let stored, let text = stored.long[.order] else { return nil }
+        let name = OrderID(unchecked: stored.fields.source)
         let order = Order(
             stored: text,
             key: OrderKey(account: account, order: name),
-            createdAt: reading.fields.began,
-            seq: reading.fields.seq
+            createdAt: stored.fields.began,
+            seq: stored.fields.seq
         )
         guard let order else { throw .corrupt("order \(id) not understood") }
         return order

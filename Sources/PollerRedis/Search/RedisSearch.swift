@@ -122,8 +122,8 @@ struct RedisSearch: RedisItems {
         partition: Int,
         _ query: ListQuery
     ) async throws(StoreError) -> [WatchSnapshot?] {
-        try await readings(ids, partition: partition).map { reading in
-            let snapshot = reading.map(WatchSnapshot.init)
+        try await readItems(ids, partition: partition).map { stored in
+            let snapshot = stored.map(WatchSnapshot.init)
             return snapshot.flatMap { query.matches($0) ? $0 : nil }
         }
     }

@@ -168,7 +168,7 @@ extension RedisWatchStore {
             }
         var read: WatchSnapshot?
         do throws(StoreError) {
-            if parts.count > 4 { read = try reading(key.id, parts[4]).map { WatchSnapshot($0) } }
+            if parts.count > 4 { read = try parseItem(key.id, parts[4]).map { WatchSnapshot($0) } }
         } catch {
             // The other requests of the call are written, and so is this one.
             redis.logger.error("record not understood", metadata: ["error": "\(error)"])

@@ -29,7 +29,7 @@ extension RedisWatchStore {
             }
             let ids = replies.flatMap { $0.array ?? [] }
                 .compactMap { $0.string.map(ItemID.init(unchecked:)) }
-            return try await readings(ids, partition: partition)
+            return try await readItems(ids, partition: partition)
                 .compactMap(\.self)
                 .compactMap { read in
                     read.due.map { OverdueWatch(key: read.item.key, due: $0) }

@@ -119,7 +119,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
 
 extension RedisWatchStore {
     package func snapshot(of key: WatchKey) async throws(StoreError) -> WatchSnapshot? {
-        try await reading(key.id, in: key.lane).map(WatchSnapshot.init)
+        try await readItem(key.id, in: key.lane).map(WatchSnapshot.init)
     }
 
     package func events(
@@ -205,15 +205,15 @@ extension RedisWatchStore {
 }
 
 extension WatchSnapshot {
-    init(_ reading: ItemReading<Watch>) {
+    init(_ stored: StoredItem<Watch>) {
         self.init(
-            watch: reading.item,
-            closed: reading.fields.closed.flatMap(ClosedReason.init(rawValue:)),
-            nextPollAt: reading.due,
-            lastError: reading.long[.error],
-            notify: OutboxRecord.notify(reading.long[.notify] ?? ""),
-            metadata: reading.long[.metadata] ?? "",
-            lastEvent: PackedEvent.events(reading.newestEvent, of: reading.item.key).last
+            watch: stored.item,
+            closed: stored.fields.closed.flatMap(ClosedReason.init(rawValue:)),
+            nextPollAt: stored.due,
+            lastError: stored.long[.error],
+            notify: OutboxRecord.notify(stored.long[.notify] ?? ""),
+            metadata: stored.long[.metadata] ?? "",
+            lastEvent: PackedEvent.events(stored.newestEvent, of: stored.item.key).last
         )
     }
 }

@@ -4,7 +4,7 @@ import PollerQueue
 import RedisClient
 
 /// One item at one moment, as a script reads it (lib_read_item.lua).
-struct ItemReading<Item: Sendable> {
+struct StoredItem<Item: Sendable> {
     let item: Item
     let fields: ItemFields
     let long: [LongField: String]
@@ -33,44 +33,44 @@ extension RedisItems {
     }
 
     /// Reads an item; `nil` if these accounts have no such item.
-    func reading(
+    func readItem(
         _ id: ItemID,
         partition: Int,
         of accounts: AccountSet = .all
-    ) async throws(StoreError) -> ItemReading<Record.Item>? {
+    ) async throws(StoreError) -> StoredItem<Record.Item>? {
         let reply = try await redis.run(
             redis.scripts[.read],
             partition: partition,
             [.string(accounts.scriptArgument), .string(id.description)]
         )
-        return try reply.array?.first.flatMap { reading throws(StoreError) in
-            try self.reading(id, reading)
+        return try reply.array?.first.flatMap { value throws(StoreError) in
+            try parseItem(id, value)
         }
     }
 
     /// Reads an item of a lane; `nil` if there is none.
-    func reading(
+    func readItem(
         _ id: ItemID,
         in lane: LaneID
-    ) async throws(StoreError) -> ItemReading<Record.Item>? {
+    ) async throws(StoreError) -> StoredItem<Record.Item>? {
         let reply = try await redis.run(
             redis.scripts[.read],
             of: lane,
             [.string(AccountSet.all.scriptArgument), .string(id.description)]
         )
-        return try reply.array?.first.flatMap { reading throws(StoreError) in
-            try self.reading(id, reading)
+        return try reply.array?.first.flatMap { value throws(StoreError) in
+            try parseItem(id, value)
         }
     }
 
     /// Reads items of a partition, in their order; `nil` for those that are gone.
     ///
     /// One record of another release must not hide all the others, so an item that is not understood is also `nil`.
-    func readings(
+    func readItems(
         _ ids: [ItemID],
         partition: Int
-    ) async throws(StoreError) -> [ItemReading<Record.Item>?] {
-        var readings: [ItemReading<Record.Item>?] = []
+    ) async throws(StoreError) -> [StoredItem<Record.Item>?] {
+        var items: [StoredItem<Record.Item>?] = []
         for start in stride(from: 0, to: ids.count, by: Self.readMax) {
             let part = ids[start..<min(start + Self.readMax, ids.count)]
             let reply = try await redis.run(
@@ -83,21 +83,21 @@ extension RedisItems {
             }
             for (id, value) in zip(part, found) {
                 do throws(StoreError) {
-                    readings.append(try reading(id, value))
+                    items.append(try parseItem(id, value))
                 } catch {
                     redis.logger.error("record not understood", metadata: ["error": "\(error)"])
-                    readings.append(nil)
+                    items.append(nil)
                 }
             }
         }
-        return readings
+        return items
     }
 
     /// Parses an item in the reply of a script; `nil` if there is none.
-    func reading(
+    func parseItem(
         _ id: ItemID,
         _ value: RedisValue
-    ) throws(StoreError) -> ItemReading<Record.Item>? {
+    ) throws(StoreError) -> StoredItem<Record.Item>? {
         guard let parts = value.array, parts.count == 5 else { return nil }
         let (due, setAsideAt) = (parts[3].time, parts[4].time)
         let newestEvent = parts[2].bytes ?? []
@@ -127,7 +127,7 @@ extension RedisItems {
         guard let item = Record.item(fields) else {
             throw .corrupt("record of \(id) not understood")
         }
-        return ItemReading(
+        return StoredItem(
             item: item,
             fields: fields,
             long: long,
