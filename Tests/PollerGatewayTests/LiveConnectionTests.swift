@@ -367,8 +367,8 @@ private final class Transport: LiveTransport {
         ServerMessage.text(message, subscription)
     }
 
-    func wording(_ subscription: Subscription) -> LiveEvent.Wording {
-        LiveEvent.Wording(sub: subscription.id, scope: "*", view: .full, isMarked: false)
+    func variant(_ subscription: Subscription) -> LiveEvent.MessageVariant {
+        LiveEvent.MessageVariant(sub: subscription.id, scope: "*", view: .full, isMarked: false)
     }
 
     func write(_ frame: OutboundFrame) {

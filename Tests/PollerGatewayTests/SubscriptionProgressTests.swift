@@ -173,16 +173,16 @@ struct SubscriptionProgressTests {
         #expect(ofNamed.settled.count == 2)
     }
 
-    @Test("an event is encoded once for all subscriptions with the same wording")
+    @Test("an event is encoded once for all subscriptions with the same variant")
     mutating func sharesBytes() {
         let event = entry(0, 5)
-        let wording = LiveEvent.Wording(sub: "s1", scope: "*", view: .full, isMarked: false)
-        let other = LiveEvent.Wording(sub: "s2", scope: "*", view: .full, isMarked: false)
+        let variant = LiveEvent.MessageVariant(sub: "s1", scope: "*", view: .full, isMarked: false)
+        let other = LiveEvent.MessageVariant(sub: "s2", scope: "*", view: .full, isMarked: false)
         var made = 0
-        let texts = [wording, wording, other, wording].map { wording in
-            event.data(wording) {
+        let texts = [variant, variant, other, variant].map { variant in
+            event.data(variant) {
                 made += 1
-                return "text \(wording.sub ?? "")"
+                return "text \(variant.sub ?? "")"
             }
         }
         #expect(made == 2)

@@ -225,7 +225,7 @@ protocol LiveTransport: AnyObject {
     /// Returns a message in the transport's format, or `nil` if the transport does not send it.
     func text(_ message: LiveMessage, _ subscription: Subscription) -> String?
     /// Returns the parts of an event message that differ on this transport.
-    func wording(_ subscription: Subscription) -> LiveEvent.Wording
+    func variant(_ subscription: Subscription) -> LiveEvent.MessageVariant
 
     func write(_ frame: OutboundFrame)
     func flush()

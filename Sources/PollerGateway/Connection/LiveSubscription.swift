@@ -91,9 +91,9 @@ final class LiveSubscription {
             let message = LiveMessage.event(event.event, cursor: cursor())
             return connection.send(.text(transport.text(message, subscription) ?? ""))
         }
-        let wording = transport.wording(subscription)
-        let data = event.data(wording) {
-            let shared = event.cursor(wording, make: cursor)
+        let variant = transport.variant(subscription)
+        let data = event.data(variant) {
+            let shared = event.cursor(variant, make: cursor)
             return transport.text(.event(event.event, cursor: shared), subscription) ?? ""
         }
         connection.send(.text(data))

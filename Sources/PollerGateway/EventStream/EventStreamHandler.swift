@@ -192,8 +192,8 @@ final class EventStreamHandler: ChannelInboundHandler, LiveTransport {
         )
     }
 
-    func wording(_ subscription: Subscription) -> LiveEvent.Wording {
-        LiveEvent.Wording(
+    func variant(_ subscription: Subscription) -> LiveEvent.MessageVariant {
+        LiveEvent.MessageVariant(
             sub: nil,
             scope: subscription.principal.scope,
             view: subscription.principal.view,

@@ -8,14 +8,14 @@ import Synchronization
 /// *Problem*: an event may go to thousands of connections. Their messages differ only by the view of the credentials
 /// and the scope of the cursor.
 ///
-/// *Approach*: the bytes of a message are made once per ``Wording``, and all equal frames share them, on every event
-/// loop. A cursor covers everything the feed has read up to this event, so it is the same for all up-to-date
+/// *Approach*: the bytes of a message are made once per ``MessageVariant``, and all equal frames share them, on every
+/// event loop. A cursor covers everything the feed has read up to this event, so it is the same for all up-to-date
 /// subscriptions.
 ///
 /// It is a class because all of them share the bytes.
 final class LiveEvent: Sendable {
     /// The parts in which two messages about an event may differ.
-    struct Wording: Hashable, Sendable {
+    struct MessageVariant: Hashable, Sendable {
         /// The name of the subscription, on transports that send it.
         let sub: String?
         /// The scope of the cursor.
@@ -26,7 +26,7 @@ final class LiveEvent: Sendable {
     }
 
     /// The parts that determine the cursor of a message.
-    private struct CursorUse: Hashable {
+    private struct CursorVariant: Hashable {
         let scope: String
         let isMarked: Bool
     }
@@ -44,8 +44,8 @@ final class LiveEvent: Sendable {
         return before
     }
     private let previous: OutboxPosition
-    private let made = Mutex<[Wording: ByteBuffer]>([:])
-    private let cursors = Mutex<[CursorUse: String]>([:])
+    private let made = Mutex<[MessageVariant: ByteBuffer]>([:])
+    private let cursors = Mutex<[CursorVariant: String]>([:])
 
     /// Creates an event that the feed has read, and advances `positions` to it.
     init(
@@ -62,24 +62,24 @@ final class LiveEvent: Sendable {
     }
 
     /// Returns the bytes of a message, made at the first request.
-    func data(_ wording: Wording, make: () -> String) -> ByteBuffer {
+    func data(_ variant: MessageVariant, make: () -> String) -> ByteBuffer {
         made.withLock { made in
-            if let known = made[wording] { return known }
+            if let known = made[variant] { return known }
             let data = ByteBuffer(string: make())
-            made[wording] = data
+            made[variant] = data
             return data
         }
     }
 
     /// Returns the cursor of a message.
     ///
-    /// It is sealed once, for all wordings with the same scope and mark.
-    func cursor(_ wording: Wording, make: () -> String) -> String {
-        let use = CursorUse(scope: wording.scope, isMarked: wording.isMarked)
+    /// It is sealed once, for all variants with the same scope and mark.
+    func cursor(_ variant: MessageVariant, make: () -> String) -> String {
+        let shared = CursorVariant(scope: variant.scope, isMarked: variant.isMarked)
         return cursors.withLock { cursors in
-            if let known = cursors[use] { return known }
+            if let known = cursors[shared] { return known }
             let cursor = make()
-            cursors[use] = cursor
+            cursors[shared] = cursor
             return cursor
         }
     }

@@ -236,8 +236,8 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         ServerMessage.text(message, subscription)
     }
 
-    func wording(_ subscription: Subscription) -> LiveEvent.Wording {
-        LiveEvent.Wording(
+    func variant(_ subscription: Subscription) -> LiveEvent.MessageVariant {
+        LiveEvent.MessageVariant(
             sub: subscription.id,
             scope: subscription.principal.scope,
             view: subscription.principal.view,
