@@ -17,7 +17,7 @@ protocol ConnectionMaker: Sendable {
 
 /// Makes connections: the socket, TLS under the host's name, and the handlers.
 ///
-/// Several addresses of a host are raced (``AddressRace``), in the order of an ``AddressMemory``.
+/// Several addresses of a host are raced (``AddressRace``), in the order of an ``AddressHistory``.
 ///
 /// TLS offers only `http/1.1`. A server that supports only HTTP/2 rejects that, or responds with
 /// frames; the failure says so. Sessions are not resumed, because swift-nio-ssl cannot do that.

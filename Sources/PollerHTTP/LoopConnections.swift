@@ -12,14 +12,14 @@ final class LoopConnections {
     /// How often idle connections are checked; one may be kept that much longer.
     private static let sweepInterval = TimeAmount.seconds(5)
     /// The most hosts without a connection whose address results are kept; some 200 bytes each.
-    private static let savedMemoriesMax = 1024
+    private static let savedHistoriesMax = 1024
 
     let eventLoop: any EventLoop
     let limits: ConnectionLimits
     let dialer: any ConnectionMaker
     private var origins: [HTTPOrigin: OriginConnections] = [:]
     /// The address results of hosts without a connection.
-    private var savedMemories: [HTTPOrigin: AddressMemory] = [:]
+    private var savedHistories: [HTTPOrigin: AddressHistory] = [:]
     /// All requests in progress, each at its index.
     private var exchanges: [HTTPExchange] = []
     private var timer: (at: NIODeadline, Scheduled<Void>)?
@@ -49,8 +49,8 @@ final class LoopConnections {
         if let known = origins[call.origin] {
             known.request(exchange)
         } else {
-            let memory = savedMemories.removeValue(forKey: call.origin) ?? AddressMemory()
-            let new = OriginConnections(call.origin, on: self, memory: memory)
+            let history = savedHistories.removeValue(forKey: call.origin) ?? AddressHistory()
+            let new = OriginConnections(call.origin, on: self, history: history)
             origins[call.origin] = new
             new.request(exchange)
         }
@@ -95,9 +95,9 @@ final class LoopConnections {
     func forgetIfEmpty(_ origin: OriginConnections) {
         guard origin.isEmpty, origins[origin.origin] === origin else { return }
         origins[origin.origin] = nil
-        guard !origin.memory.isEmpty else { return }
-        if savedMemories.count >= Self.savedMemoriesMax { savedMemories = [:] }
-        savedMemories[origin.origin] = origin.memory
+        guard !origin.history.isEmpty else { return }
+        if savedHistories.count >= Self.savedHistoriesMax { savedHistories = [:] }
+        savedHistories[origin.origin] = origin.history
     }
 
     private func abandon(_ exchange: HTTPExchange, _ failure: HTTPFailure) {

@@ -12,15 +12,19 @@ final class OriginConnections {
     /// Every open connection, to be closed on shutdown.
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     /// Which of several addresses have responded.
-    private(set) var memory: AddressMemory
+    private(set) var history: AddressHistory
     /// The addresses of the latest call that has some, and whether that call is a retry.
     private var addresses: [SocketAddress] = []
     private var isRetry = false
 
-    init(_ origin: HTTPOrigin, on loop: LoopConnections, memory: AddressMemory = AddressMemory()) {
+    init(
+        _ origin: HTTPOrigin,
+        on loop: LoopConnections,
+        history: AddressHistory = AddressHistory()
+    ) {
         self.origin = origin
         self.loop = loop
-        self.memory = memory
+        self.history = history
         limits = loop.limits
         pool = OriginPool(
             connectionsMax: limits.connectionsMax,
@@ -62,7 +66,7 @@ final class OriginConnections {
         }
         perform(action, .tooManyWaiting)
         guard hasMoved else { return }
-        memory.keep(only: addresses)
+        history.keep(only: addresses)
         for connection in pool.retire({ !isStillThere($0) }) { connection.abandon(.closed) }
     }
 
@@ -189,7 +193,7 @@ final class OriginConnections {
         if let call = (owner ?? pool.latestOpening)?.call, !call.addresses.isEmpty {
             (addresses, isRetry) = (call.addresses, call.isRetry)
         }
-        let order = memory.order(addresses, isRetry: isRetry)
+        let order = history.order(addresses, isRetry: isRetry)
         loop.dialer.dial(order, from: self, for: owner, on: loop.eventLoop)
     }
 
@@ -197,11 +201,11 @@ final class OriginConnections {
 
     /// Records that an address was connected or has responded.
     func reached(_ address: SocketAddress) {
-        if addresses.count > 1 { memory.succeeded(address) }
+        if addresses.count > 1 { history.succeeded(address) }
     }
 
     /// Records that an address could not be connected or has not responded.
     func missed(_ address: SocketAddress) {
-        if addresses.count > 1 { memory.failed(address) }
+        if addresses.count > 1 { history.failed(address) }
     }
 }

@@ -11,13 +11,13 @@ import NIOCore
 ///
 /// Addresses that no call uses any more are removed (``keep(only:)``): a host may change its
 /// addresses as often as it likes.
-struct AddressMemory: Hashable, Sendable {
+struct AddressHistory: Hashable, Sendable {
     /// The address that responded last.
     private var lastWorking: SocketAddress?
     /// The addresses that failed since their last response.
     private var failing: Set<SocketAddress> = []
 
-    /// Whether the memory is empty and so does not affect the order.
+    /// Whether the history is empty and so does not affect the order.
     var isEmpty: Bool { lastWorking == nil && failing.isEmpty }
 
     /// Records that an address was connected or responded.
