@@ -147,7 +147,7 @@ final class BodyDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         self.timeout = timeout
     }
 
-    /// Adds the handler to a channel that has a request decoder, before ``ClientExpectations``, whose responses to
+    /// Adds the handler to a channel that has a request decoder, before ``HTTPConformanceHandler``, whose responses to
     /// `HEAD` have no end.
     static func add(to channel: any Channel, _ timeout: Duration) throws {
         let pipeline = channel.pipeline.syncOperations

@@ -348,7 +348,7 @@ struct RouteTable: Sendable {
         // `{` sorts after every letter.
         guard let nearest = fitting.min() else { return [] }
         let methods = routes.filter { $0.paths.contains(nearest) }.map(\.methodName)
-        // A route with GET also responds to HEAD (``ClientExpectations``).
+        // A route with GET also responds to HEAD (``HTTPConformanceHandler``).
         return methods.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }
     }
 }

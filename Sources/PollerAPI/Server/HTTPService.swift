@@ -16,7 +16,7 @@ import PollerWatches
 /// (``ConnectionGate``). The size of headers is limited in the decoder, before they are stored. The time until a
 /// request is complete and its response is read is limited (``RequestDeadline``), and so is the time between two
 /// requests (the idle timeout). A request names one host (``HostCheck``) and gets what HTTP promises
-/// (``ClientExpectations``). The route limits the size and time of a body (``BodyReader``).
+/// (``HTTPConformanceHandler``). The route limits the size and time of a body (``BodyReader``).
 struct HTTPService {
     /// The maximum connections.
     ///
@@ -111,7 +111,7 @@ struct HTTPService {
                 // Each is placed before the others, right after the decoder.
                 try HostCheck.add(to: channel)
                 try BodyDeadline.add(to: channel, bodyTimeout)
-                try ClientExpectations.add(to: channel, bodyBytesMax: BodyReader.batchBytesMax)
+                try HTTPConformanceHandler.add(to: channel, bodyBytesMax: BodyReader.batchBytesMax)
                 return value
             }
         }

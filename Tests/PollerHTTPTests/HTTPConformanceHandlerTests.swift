@@ -5,8 +5,8 @@ import Testing
 
 @testable import PollerHTTP
 
-@Suite("ClientExpectations")
-struct ClientExpectationsTests {
+@Suite("HTTPConformanceHandler")
+struct HTTPConformanceHandlerTests {
     /// The last handler of a server's pipeline: records the heads it receives.
     private final class Application: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
@@ -27,7 +27,7 @@ struct ClientExpectationsTests {
             withPipeliningAssistance: false,
             withErrorHandling: false
         )
-        try ClientExpectations.add(to: channel, bodyBytesMax: 1000)
+        try HTTPConformanceHandler.add(to: channel, bodyBytesMax: 1000)
         try channel.pipeline.syncOperations.addHandler(application)
         try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
     }

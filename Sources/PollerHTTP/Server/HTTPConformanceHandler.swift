@@ -17,7 +17,7 @@ import SafeNumbers
 ///
 /// The handler is placed right after the decoder, where the version is known. A class, as NIO
 /// requires; confined to the event loop of its channel.
-package final class ClientExpectations: ChannelDuplexHandler, RemovableChannelHandler {
+package final class HTTPConformanceHandler: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPServerRequestPart
     package typealias InboundOut = HTTPServerRequestPart
     package typealias OutboundIn = HTTPServerResponsePart
@@ -60,7 +60,7 @@ package final class ClientExpectations: ChannelDuplexHandler, RemovableChannelHa
         let pipeline = channel.pipeline.syncOperations
         let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
         try pipeline.addHandler(
-            ClientExpectations(bodyBytesMax: bodyBytesMax),
+            HTTPConformanceHandler(bodyBytesMax: bodyBytesMax),
             position: .after(decoder)
         )
     }
