@@ -199,7 +199,7 @@ let package = Package(
         ),
 
         // Descriptions of TLS errors for people.
-        .target(name: "TLSWords", dependencies: [nioSSL], swiftSettings: settings),
+        .target(name: "TLSErrorText", dependencies: [nioSSL], swiftSettings: settings),
 
         // An async Redis client: hiredis is the codec, SwiftNIO the transport.
         .systemLibrary(name: "CHiredis"),
@@ -208,7 +208,7 @@ let package = Package(
         .target(
             name: "RedisClient",
             dependencies: [
-                "SafeNumbers", "TLSWords",
+                "SafeNumbers", "TLSErrorText",
                 "CHiredis", logging, lifecycle, crypto, nioCore, nioPosix, nioSSL, deque,
             ],
             swiftSettings: settings
@@ -240,7 +240,9 @@ let package = Package(
         // listeners.
         .target(
             name: "PollerHTTP",
-            dependencies: ["SafeNumbers", "TLSWords", nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS],
+            dependencies: [
+                "SafeNumbers", "TLSErrorText", nioCore, nioPosix, nioHTTP1, nioSSL, nioTLS,
+            ],
             swiftSettings: settings
         ),
         // Secrets in files, for every program.
@@ -348,7 +350,7 @@ let package = Package(
         .target(
             name: "PollerClient",
             dependencies: [
-                "SafeNumbers", "TLSWords",
+                "SafeNumbers", "TLSErrorText",
                 "JSONText", "PollerWire", httpClient, nioCore, nioHTTP1, nioPosix, nioSSL,
             ],
             swiftSettings: settings

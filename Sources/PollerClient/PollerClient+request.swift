@@ -6,7 +6,7 @@ import NIOPosix
 import NIOSSL
 package import PollerWire
 import SafeNumbers
-import TLSWords
+import TLSErrorText
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -128,7 +128,7 @@ extension PollerClient {
             return error.connectionErrors.first.map { reason($0.error) } ?? "Connection refused"
         case let error as IOError: return unsafe String(cString: strerror(error.errnoCode))
         case NIOSSLError.handshakeFailed(let cause):
-            let text = TLSWords.text(of: cause)
+            let text = TLSErrorText.text(of: cause)
             if text.contains("CERTIFICATE_VERIFY_FAILED") { return untrustedCertificate }
             if text.contains("WRONG_VERSION_NUMBER") || text.contains("HTTP_REQUEST") {
                 return "it speaks no TLS: begin its URL with http://"

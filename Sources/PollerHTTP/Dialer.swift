@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import Synchronization
-import TLSWords
+import TLSErrorText
 
 /// Makes connections for origins and reports the outcome on their event loop.
 protocol ConnectionMaker: Sendable {
@@ -66,7 +66,7 @@ final class Dialer: ConnectionMaker {
             case .success(let context):
                 self.race(addresses, origin, owner, context, eventLoop)
             case .failure(let error):
-                origin.failedToOpen(for: owner, to: addresses, .tls(TLSWords.text(of: error)))
+                origin.failedToOpen(for: owner, to: addresses, .tls(TLSErrorText.text(of: error)))
             }
         }
     }

@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import NIOTLS
-import TLSWords
+import TLSErrorText
 
 /// A request in progress and its location.
 ///
@@ -315,7 +315,7 @@ extension HTTPFailure {
         switch error {
         case NIOSSLError.uncleanShutdown: self = .closed
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            self = .tls(Self.shortened(TLSWords.text(of: error)))
+            self = .tls(Self.shortened(TLSErrorText.text(of: error)))
         // The connection ended in the middle of a response.
         case HTTPParserError.invalidEOFState: self = .closed
         case is HTTPParserError, is NIOHTTPDecoderError, is ByteToMessageDecoderError:

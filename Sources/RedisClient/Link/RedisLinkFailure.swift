@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 import NIOPosix
-import TLSWords
+import TLSErrorText
 
 /// The reason why a connection could not be made or was lost, for the log.
 struct RedisLinkFailure: Error, Hashable {
@@ -78,7 +78,7 @@ struct RedisLinkFailure: Error, Hashable {
             if let dns = error.dnsAError ?? error.dnsAAAAError { return String(describing: dns) }
             return error.connectionErrors.first.map { reason($0.error) } ?? "Connection refused"
         case let error as IOError: return unsafe String(cString: strerror(error.errnoCode))
-        default: return TLSWords.text(of: error)
+        default: return TLSErrorText.text(of: error)
         }
     }
 

@@ -13,7 +13,7 @@ from . import Tree, imports, production, rule, swift, targets
 # polling and delivery apart, because one of them could import the other.
 LAYERS = [
     {"SafeNumbers"},
-    {"CHiredis", "CCurl", "CZlib", "CZstd", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "ProgramOutput", "StandardWebhooks", "TLSWords"},
+    {"CHiredis", "CCurl", "CZlib", "CZstd", "JSONText", "SecretFiles", "ChildPrograms", "BenchPlan", "ProgramOutput", "StandardWebhooks", "TLSErrorText"},
     {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON", "PollerHTTP"},
     {"PollerIdentity", "PollerClient", "StripeSandbox"},
     {"PollerQueue", "PollerPayments"},
@@ -37,7 +37,7 @@ PRODUCT = tuple(
 # The external modules that targets without I/O may import: no network, Redis or HTTP.
 POLLER_MAY_IMPORT = {"Crypto", "Foundation", "Logging", "Metrics", "ServiceLifecycle", "Synchronization"}
 # The public libraries, and the internal targets that each may import.
-LIBRARIES = {"StripeAPI": {"JSONText", "SafeNumbers"}, "PollerClient": {"PollerWire", "JSONText", "SafeNumbers", "TLSWords"}, "PollerWire": {"JSONText", "SafeNumbers"}}
+LIBRARIES = {"StripeAPI": {"JSONText", "SafeNumbers"}, "PollerClient": {"PollerWire", "JSONText", "SafeNumbers", "TLSErrorText"}, "PollerWire": {"JSONText", "SafeNumbers"}}
 
 
 @rule({"Sources/PollerRedis/Breach.swift": "import PollerNet\n", "Sources/Poller/Breach.swift": "import PollerDeliveries\n"})

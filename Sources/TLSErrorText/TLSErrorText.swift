@@ -4,7 +4,7 @@ import NIOSSL
 ///
 /// BoringSSL's own descriptions end with the source path on the build machine, which is useless to
 /// a reader and private.
-package enum TLSWords {
+package enum TLSErrorText {
     /// Returns a short text for an error; an error of another kind is described as usual.
     package static func text(of error: any Error) -> String {
         switch error {
