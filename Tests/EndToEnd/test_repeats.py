@@ -33,7 +33,7 @@ def store(cluster: Cluster) -> redis.Redis:
 
 
 def records(cluster: Cluster) -> dict[str, bytes]:
-    """Returns every named request in Redis: `c …` while it is being processed, `k …` once it was answered."""
+    """Returns every idempotent request in Redis: `c …` while it is being processed, `k …` once it was answered."""
     with store(cluster) as client:
         keys = list(client.scan_iter(b"poller:R{*", count=1000))
         return {key: client.get(key) or b"" for key in keys}

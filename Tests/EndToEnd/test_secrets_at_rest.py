@@ -123,7 +123,7 @@ def payment(chaos, tmp_path: Path, master: str | None) -> tuple[dict[str, str], 
     body = {"url": sink.url, "headers": {"authorization": HEADER}}
     endpoint = api.request("POST", "/v1/endpoints", json=body, headers={"Idempotency-Key": "k"}).json()
     rotated = api.request("POST", f"/v1/endpoints/{endpoint['id']}/rotate", json={}).json()
-    # The response with the key is stored, because a repeat of the named request gets it again.
+    # The response with the key is stored, because a repeat of the idempotent request gets it again.
     wish, name = {"role": "viewer"}, {"Idempotency-Key": "canary-name-of-a-request"}
     made = [api.request("POST", "/v1/keys", json=wish, headers=name) for _ in range(2)]
     assert made[0].content == made[1].content and made[1].headers["Idempotent-Replayed"] == "true"

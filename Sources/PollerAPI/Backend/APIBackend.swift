@@ -48,8 +48,8 @@ package struct APIBackend: Sendable {
     package let refusals: (any WebhookHealthStore)?
     /// Sets aside replays that end their processes.
     package let suspects: PoisonGuard
-    /// The store of named requests and the encryption of their responses; `nil` without such a store.
-    package let requests: (store: any NamedRequests, seals: RequestSeals)?
+    /// The store of idempotent requests and the encryption of their responses; `nil` without such a store.
+    package let requests: (store: any IdempotencyStore, seals: RequestSeals)?
     /// Receives Stripe's webhooks; `nil` if none are expected.
     package let webhooks: (any WebhookIntake)?
     /// Issues tokens for the live gateway; `nil` without a gateway.
@@ -102,7 +102,7 @@ package struct APIBackend: Sendable {
     ///   - setAside: the entries set aside after ending several processes; `nil` without a store for them.
     ///   - refusals: the rejected webhooks of the upstream; `nil` without a store for them.
     ///   - suspects: sets aside replays that end their processes.
-    ///   - requests: the store of named requests and the encryption of their responses; `nil` without such a store.
+    ///   - requests: the store of idempotent requests, and the encryption of their responses; `nil` without a store.
     ///   - webhooks: receives Stripe's webhooks; `nil` if none are expected.
     ///   - streamTokens: issues tokens for the live gateway; `nil` without a gateway.
     ///   - mail: the suppression list of emails; `nil` without a list.
@@ -138,7 +138,7 @@ package struct APIBackend: Sendable {
         setAside: (any SuspectStore)? = nil,
         refusals: (any WebhookHealthStore)? = nil,
         suspects: PoisonGuard = .none,
-        requests: (store: any NamedRequests, seals: RequestSeals)? = nil,
+        requests: (store: any IdempotencyStore, seals: RequestSeals)? = nil,
         webhooks: (any WebhookIntake)? = nil,
         streamTokens: (any StreamTokenIssuer)? = nil,
         mail: MailPreferences? = nil,

@@ -7,14 +7,14 @@ import PollerOperations
 import PollerQueue
 import SafeNumbers
 
-/// Returns the stored response to the repeat of a named request, instead of executing it again.
+/// Returns the stored response to the repeat of an idempotent request, instead of executing it again.
 ///
 /// The middleware follows the key check: a repeat needs the same access as the first request. It handles the routes
 /// whose ``RouteIdempotency`` are kept, and no others:
 ///
-/// 1. The name is claimed (``NamedRequests``). If another request holds it: 409 `idempotency_key_in_use`, with the time
-///    to retry. If it belongs to a different request: 409 `idempotency_key_reused`. If a response is stored: the same
-///    status and body, with `Idempotent-Replayed: true`. Nothing is executed or audited.
+/// 1. The name is claimed (``IdempotencyStore``). If another request holds it: 409 `idempotency_key_in_use`, with the
+///    time to retry. If it belongs to a different request: 409 `idempotency_key_reused`. If a response is stored: the
+///    same status and body, with `Idempotent-Replayed: true`. Nothing is executed or audited.
 /// 2. The request is executed.
 /// 3. A successful response is stored before it is sent, so that a repeat always gets what the client has read. A
 ///    rejected request is forgotten, because nothing was done. After a failure (5xx), a repeat is possible at once,
@@ -32,7 +32,7 @@ struct IdempotencyMiddleware: RouterMiddleware {
     /// More than a watch with its object of 64 KiB, or an endpoint with all settings.
     static let bytesMax = 131_072
 
-    let requests: any NamedRequests
+    let requests: any IdempotencyStore
     let seals: RequestSeals
     let reader: BodyReader
     let table: RouteTable
@@ -81,7 +81,7 @@ struct IdempotencyMiddleware: RouterMiddleware {
     /// Stores a response and returns it.
     private func kept(
         _ response: Response,
-        _ named: NamedRequest,
+        _ named: IdempotentRequest,
         _ owner: String,
         _ seal: RequestSeal,
         _ context: APIContext
@@ -108,7 +108,7 @@ struct IdempotencyMiddleware: RouterMiddleware {
     ///
     /// Otherwise its lease expires.
     private func release(
-        _ named: NamedRequest,
+        _ named: IdempotentRequest,
         _ owner: String,
         forgets: Bool,
         _ context: APIContext

@@ -11,7 +11,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Derives the store names of named requests, and encrypts their responses.
+/// Derives the store names of idempotent requests, and encrypts their responses.
 ///
 /// *Problem.* A response may hold a secret: a created key, or the secret of an endpoint. The same client must get it
 /// again, and a reader of the store must not.
@@ -68,14 +68,14 @@ package struct RequestSeals: Sendable {
         isTakenWhenFull: Bool,
         by caller: Caller,
         presenting presentedKey: String
-    ) -> (request: NamedRequest, seal: RequestSeal) {
+    ) -> (request: IdempotentRequest, seal: RequestSeal) {
         // No part contains a NUL: headers and paths cannot.
         let parts = [presentedKey, route.operation, request.headers[.idempotencyKey] ?? ""]
         let accounts = caller.accounts.names?.joined(separator: ",") ?? "*"
         let fingerprintParts = [
             request.method.rawValue, request.uri.path, request.uri.query ?? "", accounts,
         ]
-        let named = NamedRequest(
+        let named = IdempotentRequest(
             name: Base64URL.encode(code(of: ["name"] + parts).prefix(Self.nameBytes)),
             fingerprint: Base64URL.encode(
                 code(of: ["wish"] + parts + fingerprintParts, body).prefix(Self.printBytes)
@@ -94,7 +94,7 @@ package struct RequestSeals: Sendable {
     }
 }
 
-/// Encrypts and decrypts the response to one named request.
+/// Encrypts and decrypts the response to one idempotent request.
 ///
 /// *Shape* when encrypted: `nonce (12) | sealed | tag (16)` of `<status> <content type>`, a line feed, and the body.
 struct RequestSeal {

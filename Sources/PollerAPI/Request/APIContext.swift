@@ -31,7 +31,7 @@ struct APIContext: RequestContext {
     var cursors = SealedCursors.ephemeral
     /// Records changes; `nil` without an audit trail.
     var audit: RequestAudit?
-    /// The seed of a named request, the same for each execution, also after a crash (``IdempotencyMiddleware``).
+    /// The seed of an idempotent request, the same for each execution, also after a crash (``IdempotencyMiddleware``).
     ///
     /// `nil` for a request without a name, or whose name is not stored.
     var seed: String?

@@ -17,7 +17,7 @@ package import RedisClient
 /// caller with an outdated layout is rejected and gets the new one (``PartitionMap``).
 ///
 /// These are not moved: the outbox with its readers' positions, because it refers to events by items and lanes;
-/// partition 0; named requests and incidents (``PartitionMap/fixedPartition(of:)``).
+/// partition 0; idempotent requests and incidents (``PartitionMap/fixedPartition(of:)``).
 package struct RedisRepartition: Sendable {
     /// A queue whose partitions are split.
     package enum Queue: String, CaseIterable, Sendable {

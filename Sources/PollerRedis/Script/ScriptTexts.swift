@@ -102,7 +102,7 @@ enum ScriptName: String, CaseIterable {
         case .auditTrailAdd: PackageResources.audit_trail_add_lua
         case .activityAdd: PackageResources.activity_add_lua
         case .activityRead: PackageResources.activity_read_lua
-        case .requestClaim, .requestAct: PackageResources.named_request_lua
+        case .requestClaim, .requestAct: PackageResources.idempotent_request_lua
         case .splitStage: PackageResources.split_stage_lua
         case .splitClock: PackageResources.split_clock_lua
         case .splitList: PackageResources.split_list_lua

@@ -128,10 +128,10 @@ enum KeyKind: String, CaseIterable {
     ///
     /// See ``RedisActivityStore``. Name: the step, s.
     case activity = "H"
-    /// String: a request with an idempotency key, claimed or with its response (``RedisNamedRequests``), for a day.
+    /// String: a request with an idempotency key, claimed or with its response (``RedisIdempotencyStore``), for a day.
     ///
     /// Name: a digest of its caller, its purpose, and its name.
-    case namedRequest = "R"
+    case idempotentRequest = "R"
     /// Hash: entries that readers are processing or died with, suspect → `deaths, first ms, last ms`; for a day.
     case suspects = "P"
     /// Hash: entries that are set aside, suspect → JSON; at most 1,000. The next kind has their outbox fields, packed.

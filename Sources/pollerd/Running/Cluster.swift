@@ -29,7 +29,7 @@ struct Cluster: Sendable {
     var incidents: RedisIncidentStore { RedisIncidentStore(redis) }
     var suspects: RedisSuspectStore { RedisSuspectStore(redis) }
     var keys: RedisKeyStore { RedisKeyStore(redis) }
-    var requests: RedisNamedRequests { RedisNamedRequests(redis) }
+    var requests: RedisIdempotencyStore { RedisIdempotencyStore(redis) }
     var trail: RedisAuditTrail { RedisAuditTrail(redis) }
     var activity: RedisActivityStore { RedisActivityStore(redis) }
 

@@ -14,7 +14,7 @@ package protocol StoreHarness: Sendable {
     /// The registered endpoints.
     var endpoints: any EndpointStore { get }
     /// The requests with an idempotency key.
-    var requests: any NamedRequests { get }
+    var requests: any IdempotencyStore { get }
     /// The spent stream tokens.
     var spentTokens: any SpentTokens { get }
     /// The lanes of the watches.
@@ -63,7 +63,7 @@ package struct MemoryHarness: StoreHarness {
     private let queue: MemoryDeliveryQueue
     private let registry: MemoryEndpointStore
     private let spent = MemorySpentTokens()
-    private let named: MemoryNamedRequests
+    private let named: MemoryIdempotencyStore
 
     /// Creates empty stores; `flaws` are their planted mistakes.
     package init(flaws: Set<QueueFlaw> = [], endpointFlaws: Set<EndpointFlaw> = []) {
@@ -75,7 +75,7 @@ package struct MemoryHarness: StoreHarness {
             countMax: Self.endpointsMax,
             flaws: endpointFlaws
         )
-        named = MemoryNamedRequests(time: time)
+        named = MemoryIdempotencyStore(time: time)
     }
 
     package var watches: any WatchStore { store }
@@ -88,7 +88,7 @@ package struct MemoryHarness: StoreHarness {
 
     package var endpoints: any EndpointStore { registry }
 
-    package var requests: any NamedRequests { named }
+    package var requests: any IdempotencyStore { named }
 
     package var spentTokens: any SpentTokens { spent }
 

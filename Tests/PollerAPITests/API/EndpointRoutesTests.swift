@@ -84,7 +84,7 @@ struct EndpointRoutesTests {
         try await LiveAPI.run { api in
             let body = #"{"url":"https://shop.example/hook"}"#
             let made = try await Self.create(api, body, key: "order 1")
-            // A server without support for named requests has recorded it only in the registry.
+            // A server without support for idempotent requests has recorded it only in the registry.
             api.requests.forget()
             let again = try await Self.create(api, body, key: "order 1")
             #expect(again["id"] == made["id"] && again["secret"] == made["secret"])

@@ -39,7 +39,7 @@ import Testing
         _ caller: Caller,
         route: String = "createKey",
         body: String = "{}"
-    ) -> (request: NamedRequest, seal: RequestSeal) {
+    ) -> (request: IdempotentRequest, seal: RequestSeal) {
         seals.named(
             request(name, path: path),
             body: Array(body.utf8),

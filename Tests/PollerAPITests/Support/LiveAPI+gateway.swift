@@ -84,7 +84,7 @@ extension LiveAPI {
                 plan: FaultPlan(),
                 feed: observed,
                 ring: .open,
-                requests: MemoryNamedRequests(time: ClockTime(ContinuousClock())),
+                requests: MemoryIdempotencyStore(time: ClockTime(ContinuousClock())),
                 port: try #require(await first.next())
             )
             try await body((api, Loopback(port: try #require(await second.next()))))

@@ -27,7 +27,7 @@ struct LiveAPI: HTTPServer {
     let plan: FaultPlan
     let feed: ObservedFeed
     let ring: KeyRing
-    let requests: MemoryNamedRequests
+    let requests: MemoryIdempotencyStore
     let port: Int
 
     var store: any WatchStore & LaneControl { stores.watches }
@@ -61,7 +61,7 @@ struct LiveAPI: HTTPServer {
         let outbox = FaultyStore(stores.outbox, plan: plan)
         let feed = LiveFeed(outbox: outbox, clock: ContinuousClock(), logger: quiet)
         let observed = ObservedFeed(feed)
-        let requests = MemoryNamedRequests(time: ClockTime(ContinuousClock()))
+        let requests = MemoryIdempotencyStore(time: ClockTime(ContinuousClock()))
         let ring = KeyRing(
             file: keys.callers,
             store: stores.keys,

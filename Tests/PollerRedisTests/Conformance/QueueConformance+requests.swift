@@ -4,8 +4,8 @@ import PollerTesting
 
 extension QueueConformance {
     /// Requests with an idempotency key.
-    static let namedRequests: [ConformanceCase] = [
-        ConformanceCase("one of many simultaneous claims of a named request is granted") { bench in
+    static let idempotentRequests: [ConformanceCase] = [
+        ConformanceCase("one of many simultaneous claims of a request is granted") { bench in
             let requests = bench.harness.requests
             let claims = try await withThrowingTaskGroup(of: RequestClaim.self) { group in
                 for number in 0..<16 {
@@ -17,7 +17,7 @@ extension QueueConformance {
             }
             let granted = claims.count { if case .granted = $0 { true } else { false } }
             try bench.equal(granted, 1, "granted")
-            let waiting = claims.count { $0 == .inUse(for: NamedRequest.lease) }
+            let waiting = claims.count { $0 == .inUse(for: IdempotentRequest.lease) }
             try bench.equal(waiting, 15, "claims rejected with the remaining time")
         },
         ConformanceCase("each repeat within a day gets the same response, byte for byte") {
@@ -32,7 +32,7 @@ extension QueueConformance {
                 true,
                 "the response is kept"
             )
-            try await bench.advance(ms: Int(NamedRequest.span.ms) - 60_000)
+            try await bench.advance(ms: Int(IdempotentRequest.span.ms) - 60_000)
             for owner in ["one", "two"] {
                 let repeated = try await requests.claim(.named("a"), owner: owner)
                 try bench.equal(repeated, .kept(answer), "a repeat")
@@ -51,7 +51,7 @@ extension QueueConformance {
         ) {
             bench in
             let requests = bench.harness.requests
-            let other = NamedRequest.named("a", for: "other")
+            let other = IdempotentRequest.named("a", for: "other")
             _ = try await requests.claim(.named("a"), owner: "one")
             try bench.equal(try await requests.claim(other, owner: "two"), .reused, "claimed")
             _ = try await requests.keep([], of: "a", owner: "one")
@@ -68,7 +68,7 @@ extension QueueConformance {
             bench in
             let requests = bench.harness.requests
             _ = try await requests.claim(.named("a"), owner: "one")
-            try await bench.advance(ms: Int(NamedRequest.lease.ms) - 1)
+            try await bench.advance(ms: Int(IdempotentRequest.lease.ms) - 1)
             let early = try await requests.claim(.named("a"), owner: "two")
             try bench.equal(early, .inUse(for: .milliseconds(1)), "just before the end")
             try await bench.advance(ms: 1)
@@ -81,7 +81,8 @@ extension QueueConformance {
             )
             try await requests.release("a", owner: "one", forgets: true)
             let still = try await requests.claim(.named("a"), owner: "three")
-            try bench.equal(still, .inUse(for: NamedRequest.lease), "a release by the former owner")
+            let inUse = RequestClaim.inUse(for: IdempotentRequest.lease)
+            try bench.equal(still, inUse, "a release by the former owner")
             try bench.equal(
                 try await requests.keep([2], of: "a", owner: "two"),
                 true,
@@ -95,7 +96,7 @@ extension QueueConformance {
         },
         ConformanceCase("a rejected request is deleted, a doubtful one keeps its seed") { bench in
             let requests = bench.harness.requests
-            let other = NamedRequest.named("a", for: "other")
+            let other = IdempotentRequest.named("a", for: "other")
             _ = try await requests.claim(.named("a"), owner: "one")
             try await requests.release("a", owner: "one", forgets: true)
             let fresh = try await requests.claim(other, owner: "two")
@@ -117,9 +118,9 @@ extension QueueConformance {
     ]
 }
 
-extension NamedRequest {
+extension IdempotentRequest {
     /// Creates a request with a name and a fingerprint.
-    fileprivate static func named(_ name: String, for wish: String = "wish") -> NamedRequest {
-        NamedRequest(name: name, fingerprint: wish, isTakenWhenFull: false)
+    fileprivate static func named(_ name: String, for body: String = "body") -> IdempotentRequest {
+        IdempotentRequest(name: name, fingerprint: body, isTakenWhenFull: false)
     }
 }

@@ -10,8 +10,8 @@ enum QueueConformance {
         + references + fanOut + reading + newest + deliveries + outcomes + deadLetters + priorities
         + turns + ahead + control + slowing + circuits + poison + quarantine + doubt + explaining
         + fusing + members + registry + endpointLimits + names + clocks + payments + afterSettlement
-        + paidOrders + uncoveredHints + notices + notes + tenantIsolation + spending + namedRequests
-        + compaction
+        + paidOrders + uncoveredHints + notices + notes + tenantIsolation + spending
+        + idempotentRequests + compaction
         + restoring + suspects + outdatedPolls
 
     /// All cases.

@@ -61,12 +61,12 @@ struct DurableStoreTests {
         }
     }
 
-    @Test("a full store grants only named requests that may run when full, and keeps responses")
+    @Test("a full store grants only requests that may run when full, and keeps responses")
     func fullNames() async throws {
         try await withPair { store, client, _ in
-            let requests = RedisNamedRequests(store.redis)
-            func named(_ name: String, taken: Bool) -> NamedRequest {
-                NamedRequest(name: name, fingerprint: "f", isTakenWhenFull: taken)
+            let requests = RedisIdempotencyStore(store.redis)
+            func named(_ name: String, taken: Bool) -> IdempotentRequest {
+                IdempotentRequest(name: name, fingerprint: "f", isTakenWhenFull: taken)
             }
             _ = try await requests.claim(named("before", taken: false), owner: "a")
             _ = try await client.send(RedisCommand("CONFIG", ["SET", "maxmemory", "1"]))

@@ -128,8 +128,8 @@ extension StoreExercise {
             _ = try await sweeps.finish(progress, of: .main, owner: owner, pause: .zero)
             _ = try await sweeps.addReads(ReadUsage(reads: 1, transactions: 1), of: .main)
         }
-        await outcome.attempt("named request") {
-            let request = NamedRequest(name: "n", fingerprint: "f", isTakenWhenFull: false)
+        await outcome.attempt("idempotent request") {
+            let request = IdempotentRequest(name: "n", fingerprint: "f", isTakenWhenFull: false)
             _ = try await harness.requests.claim(request, owner: "one")
         }
     }

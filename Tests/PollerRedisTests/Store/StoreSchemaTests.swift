@@ -20,7 +20,7 @@ import Testing
                 quarantine=x orders=d openCreated=T closedCreated=V outbox=e fanOuts=F members=p departures=D meta=m endpoints=g endpointOrder=j \
                 endpointVersions=v endpointsRemoved=t registry=q endpointRequest=i \
                 accessKeys=A accessKeysUsed=B searchBucket=S words=W knownLanes=L endpointCounts=G endpointNames=Y auditTrail=C \
-                incidents=I incidentsPast=J incidentItems=K activity=H namedRequest=R \
+                incidents=I incidentsPast=J incidentItems=K activity=H idempotentRequest=R \
                 suspects=P setAside=Q setAsideFields=U
                 """
         )

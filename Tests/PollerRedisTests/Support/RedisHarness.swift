@@ -43,7 +43,7 @@ final class RedisHarness: StoreHarness {
     var keys: any KeyStore { RedisKeyStore(redis, countMax: Self.keysMax) }
     var trail: any AuditTrail { RedisAuditTrail(redis, bounds: Self.auditBounds) }
     var activity: any ActivityStore { RedisActivityStore(redis) }
-    var requests: any NamedRequests { RedisNamedRequests(redis) }
+    var requests: any IdempotencyStore { RedisIdempotencyStore(redis) }
     var spentTokens: any SpentTokens { RedisSpentTokens(client: client, layout: layout) }
     var lanes: any LaneControl { store }
     var members: any Membership { membership }

@@ -3,19 +3,19 @@ package import PollerOperations
 package import PollerQueue
 import RedisClient
 
-/// The named requests in Redis: a string each, in the partition of its name, for a day.
+/// The idempotent requests in Redis: a string each, in the partition of its name, for a day.
 ///
 /// *Shape*: `c <fingerprint> <seed> <claims> <end ms> <owner>` while it is claimed, at most 150 bytes; `k <fingerprint>
 /// <response>` once it has a response. The caller encrypts the response (`RequestSeals`) under keys that are not in the
 /// store. So there is nothing here to re-encrypt.
-package struct RedisNamedRequests: NamedRequests {
+package struct RedisIdempotencyStore: IdempotencyStore {
     private let redis: RedisPartitions
 
     /// Creates the request store of a cluster.
     package init(_ redis: RedisPartitions) { self.redis = redis }
 
     package func claim(
-        _ request: NamedRequest,
+        _ request: IdempotentRequest,
         owner: String
     ) async throws(StoreError) -> RequestClaim {
         let reply = try await run(
@@ -23,7 +23,7 @@ package struct RedisNamedRequests: NamedRequests {
             request.name,
             [
                 "claim", .string(request.name), .string(owner), .string(request.fingerprint),
-                RedisArgument(NamedRequest.lease.ms), RedisArgument(NamedRequest.span.ms),
+                RedisArgument(IdempotentRequest.lease.ms), RedisArgument(IdempotentRequest.span.ms),
             ]
         )
         switch (reply.first?.string, reply.count) {
@@ -31,7 +31,7 @@ package struct RedisNamedRequests: NamedRequests {
         case ("inUse", 2): return .inUse(for: .milliseconds(reply[1].count ?? 0))
         case ("reused", 1): return .reused
         case ("kept", 2): return .kept(reply[1].bytes ?? [])
-        default: throw .corrupt("named_request answered nonsense")
+        default: throw .corrupt("idempotent_request answered nonsense")
         }
     }
 
@@ -45,7 +45,7 @@ package struct RedisNamedRequests: NamedRequests {
             name,
             [
                 "keep", .string(name), .string(owner), .bytes(answer),
-                RedisArgument(NamedRequest.span.ms),
+                RedisArgument(IdempotentRequest.span.ms),
             ]
         )
         return reply.first?.string == "kept"

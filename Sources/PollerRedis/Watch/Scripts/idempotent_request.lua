@@ -9,7 +9,7 @@
 -- RETURNS  {word, …}: {granted, seed}, {inUse, ms left of its lease}, {reused}, {kept, response}; {kept}, {lost};
 --          {released}, {lost}
 -- COST     two writes
-local op, name, owner = ARGV[1], key(KEY.namedRequest, ARGV[2]), ARGV[3]
+local op, name, owner = ARGV[1], key(KEY.idempotentRequest, ARGV[2]), ARGV[3]
 local now = clocks()
 -- A repeat writes nothing else. This write lets the caller wait for replicas.
 call('HINCRBY', KEYS[1], META.confirmed, 1)

@@ -6,7 +6,7 @@ package import PollerQueue
 /// have another effect (create a second key, replay twice), the client must be able to mark it as a repeat.
 ///
 /// *Approach.* The executing process first claims the request's name under a lease, and stores the response for
-/// ``NamedRequest/span``. Each operation is atomic in the store, which uses its own clock.
+/// ``IdempotentRequest/span``. Each operation is atomic in the store, which uses its own clock.
 ///
 /// *After a crash* before the claim nothing has happened. Between claim and response the claim's lease expires. A
 /// repeat then executes the request again with the same seed, from which created objects derive their names: so it
@@ -14,11 +14,11 @@ package import PollerQueue
 ///
 /// *Rejected*: a renewed lock, because nothing here renews a lease; a response that is stored without an earlier claim,
 /// because two concurrent requests would both be executed.
-package protocol NamedRequests: Sendable {
-    /// Claims a request for ``NamedRequest/lease``, unless it is claimed or has a response.
+package protocol IdempotencyStore: Sendable {
+    /// Claims a request for ``IdempotentRequest/lease``, unless it is claimed or has a response.
     ///
     /// `owner` is random, and proves the claim; that of the first claim is the seed.
-    func claim(_ request: NamedRequest, owner: String) async throws(StoreError) -> RequestClaim
+    func claim(_ request: IdempotentRequest, owner: String) async throws(StoreError) -> RequestClaim
 
     /// Stores the response and ends the claim; false when another process holds it meanwhile.
     func keep(
@@ -35,7 +35,7 @@ package protocol NamedRequests: Sendable {
 }
 
 /// A request under its client's idempotency key.
-package struct NamedRequest: Hashable, Sendable {
+package struct IdempotentRequest: Hashable, Sendable {
     /// The time for which a repeat is recognised, longer than any client retries automatically.
     package static let span = Duration.seconds(86_400)
     /// The time for which an interrupted request blocks its repeat, longer than a few operations of the store with

@@ -3,10 +3,10 @@ package import PollerOperations
 package import PollerQueue
 import Synchronization
 
-/// Named requests in memory, every operation under one lock.
+/// Idempotent requests in memory, every operation under one lock.
 ///
 /// This is a class because middleware and tests share it.
-package final class MemoryNamedRequests: NamedRequests {
+package final class MemoryIdempotencyStore: IdempotencyStore {
     private struct Record: Sendable {
         let fingerprint: String
         let seed: String
@@ -42,7 +42,7 @@ package final class MemoryNamedRequests: NamedRequests {
     }
 
     package func claim(
-        _ request: NamedRequest,
+        _ request: IdempotentRequest,
         owner: String
     ) async throws(StoreError) -> RequestClaim {
         let now = time.now
@@ -56,8 +56,8 @@ package final class MemoryNamedRequests: NamedRequests {
             var record = known ?? Record(fingerprint: request.fingerprint, seed: owner)
             record.claims += 1
             record.owner = owner
-            record.endsAt = now + NamedRequest.lease
-            record.knownUntil = now + NamedRequest.span
+            record.endsAt = now + IdempotentRequest.lease
+            record.knownUntil = now + IdempotentRequest.span
             records[request.name] = record
             return .granted(seed: record.seed)
         }
@@ -74,7 +74,7 @@ package final class MemoryNamedRequests: NamedRequests {
                 record.knownUntil > now
             else { return false }
             records[name]?.answer = answer
-            records[name]?.knownUntil = now + NamedRequest.span
+            records[name]?.knownUntil = now + IdempotentRequest.span
             return true
         }
     }
