@@ -124,7 +124,7 @@ struct EmailChannelTests {
         )
         let url = try NotifyURL("mailto:ops@example.org")
         for incident in [opened, over] {
-            #expect(channel.wants(incident.event))
+            #expect(channel.supports(incident.event))
             let result = await channel.deliver(incident.event, to: url, attempt: 1)
             #expect(result.outcome == .delivered, "whatever the list of payers says")
         }

@@ -227,13 +227,12 @@ struct MailPartsTests {
             sender: try MailSender("a@b.c"),
             wallClock: { Samples.start }
         )
-        #expect(!channel.wants(Samples.event("src_1", "pending", previous: nil)))
-        #expect(!channel.wants(Samples.event("pi_1", "requires_payment_method", previous: nil)))
-        #expect(
-            channel.wants(Samples.event("pi_1", "requires_payment_method", previous: "processing"))
-        )
-        #expect(channel.wants(Samples.event("src_1", "chargeable")))
-        #expect(channel.wants(Samples.event("src_1", "pending", final: true, closed: .expired)))
-        #expect(channel.wants(Samples.event("src_1", "consumed", final: true)))
+        #expect(!channel.supports(Samples.event("src_1", "pending", previous: nil)))
+        #expect(!channel.supports(Samples.event("pi_1", "requires_payment_method", previous: nil)))
+        let retried = Samples.event("pi_1", "requires_payment_method", previous: "processing")
+        #expect(channel.supports(retried))
+        #expect(channel.supports(Samples.event("src_1", "chargeable")))
+        #expect(channel.supports(Samples.event("src_1", "pending", final: true, closed: .expired)))
+        #expect(channel.supports(Samples.event("src_1", "consumed", final: true)))
     }
 }

@@ -123,7 +123,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         timer.cancel()
     }
 
-    package func wants(_ event: Event) -> Bool {
+    package func supports(_ event: Event) -> Bool {
         PaymentMail(event) != nil || Incident(event) != nil
     }
 

@@ -73,7 +73,7 @@ package struct WebhookChannel: DeliveryChannel, Service {
         await client.close()
     }
 
-    package func wants(_ event: Event) -> Bool { true }
+    package func supports(_ event: Event) -> Bool { true }
 
     package func deliver(
         _ event: Event,

@@ -21,7 +21,7 @@ package protocol DeliveryChannel: Sendable {
     var readsWatch: Bool { get }
 
     /// Whether recipients of this channel receive such an event at all.
-    func wants(_ event: Event) -> Bool
+    func supports(_ event: Event) -> Bool
 
     /// Composes the message about an event, for people, without sending it.
     ///
@@ -55,7 +55,7 @@ extension DeliveryChannel {
 extension DeliveryChannel {
     /// Returns whether a target is sent an event in its turn, when nobody requested it.
     func sends(_ event: Event, to target: DeliveryTarget) -> Bool {
-        !event.isRestored && wants(event) && target.endpoint?.wants(event) ?? true
+        !event.isRestored && supports(event) && target.endpoint?.subscribes(to: event) ?? true
     }
 }
 
@@ -94,7 +94,7 @@ struct MissingChannel: DeliveryChannel {
     var schedule: RetrySchedule { .webhook }
     var isSuperseding: Bool { true }
 
-    func wants(_ event: Event) -> Bool { true }
+    func supports(_ event: Event) -> Bool { true }
 
     func deliver(
         _ event: Event,

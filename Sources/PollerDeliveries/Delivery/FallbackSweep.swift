@@ -251,7 +251,7 @@ struct FallbackNotifier: Sendable {
     /// Marks the fallback's delivery; it receives the event even if it does not subscribe to it.
     func make(_ event: Event, to fallback: EndpointID) async throws(StoreError) {
         // If the fallback subscribes to the event, it receives it in order.
-        let isWanted = try await directory?.endpoint(fallback)?.wants(event) == true
+        let isWanted = try await directory?.endpoint(fallback)?.subscribes(to: event) == true
         let mark = DeliveryMark(
             endpoint: fallback,
             watch: event.key,

@@ -223,7 +223,7 @@ package struct Replayer: Sendable {
         // The number of events that a watch keeps.
         let events = try await watches.events(of: snapshot.delivery.watch, after: 0, limit: 100)
         return events.filter { event in
-            event.polledAt >= since ?? event.polledAt && endpoint?.wants(event) ?? true
+            event.polledAt >= since ?? event.polledAt && endpoint?.subscribes(to: event) ?? true
         }
     }
 
@@ -247,7 +247,7 @@ package struct Replayer: Sendable {
                 position = last.id
                 let missing = entries.filter { entry in
                     let item = Delivery.id(endpoint: endpoint.id, watch: entry.event.key)
-                    return endpoint.wants(entry.event) && seen.insert(item).inserted
+                    return endpoint.subscribes(to: entry.event) && seen.insert(item).inserted
                 }
                 guard !missing.isEmpty else { continue }
                 job.lookedAt += missing.count

@@ -187,8 +187,8 @@ package struct Endpoint: Hashable, Sendable {
     /// Whether the endpoint subscribes to the event, according to the event's own data.
     ///
     /// A new endpoint does not receive earlier events of a source, except by a replay.
-    package func wants(_ event: Event) -> Bool {
-        event.key.account == account && event.polledAt >= createdAt && scope.wants(event)
+    package func subscribes(to event: Event) -> Bool {
+        event.key.account == account && event.polledAt >= createdAt && scope.includes(event)
     }
 
     /// The time until which recorded events are kept for it; `nil` for an enabled endpoint.

@@ -139,7 +139,7 @@ package struct Audience: Sendable {
         /// The end of the range; `nil` for an enabled endpoint.
         let until: Timestamp?
 
-        func wants(_ instant: Timestamp) -> Bool {
+        func covers(_ instant: Timestamp) -> Bool {
             instant >= since && until.map { instant < $0 } ?? true
         }
     }
@@ -166,7 +166,7 @@ package struct Audience: Sendable {
         let heads = lists.map { list in
             var found: [FanOutPosition] = []
             let start = position.map { list.insertionIndex(behind: $0) } ?? 0
-            for member in list[start...] where member.wants(instant) {
+            for member in list[start...] where member.covers(instant) {
                 guard found.count < limit else { break }
                 found.append(member.position)
             }

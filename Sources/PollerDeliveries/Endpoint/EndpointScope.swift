@@ -70,7 +70,7 @@ package struct EndpointScope: Hashable, Sendable {
     }
 
     /// Whether an event passes, according to its own data, without the metadata.
-    package func wants(_ event: Event) -> Bool {
+    package func includes(_ event: Event) -> Bool {
         (!finalOnly || event.closed != nil)
             && (sources.isEmpty || sources.contains(event.key.source))
             && (types.isEmpty || types.contains { Self.matches($0, event.type) })

@@ -42,7 +42,7 @@ package struct RedisStreamChannel: DeliveryChannel {
     }
 
     /// Accepts every event; services filter events themselves.
-    package func wants(_ event: Event) -> Bool { true }
+    package func supports(_ event: Event) -> Bool { true }
 
     package func deliver(
         _ event: Event,

@@ -52,7 +52,7 @@ package final class RecordingChannel: DeliveryChannel {
     /// Every attempt so far, in order.
     package var attempts: [Attempt] { state.withLock { $0.attempts } }
 
-    package func wants(_ event: Event) -> Bool { isWanted(event) }
+    package func supports(_ event: Event) -> Bool { isWanted(event) }
 
     package func deliver(
         _ event: Event,

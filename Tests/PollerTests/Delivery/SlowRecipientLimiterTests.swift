@@ -221,7 +221,7 @@ private struct HangingChannel: DeliveryChannel {
 
     init() { (arrivals, arrival) = AsyncStream.makeStream() }
 
-    func wants(_ event: Event) -> Bool { true }
+    func supports(_ event: Event) -> Bool { true }
 
     func deliver(_ event: Event, to target: DeliveryTarget, attempt: Int) async -> AttemptResult {
         arrival.yield()

@@ -73,7 +73,7 @@ struct EndpointIndexTests {
             let rebuilt = EndpointIndex(known.values, partition: Self.partition)
             for event in Self.events {
                 let wanted = known.values
-                    .filter { $0.wants(event) }
+                    .filter { $0.subscribes(to: event) }
                     .filter { $0.collectsUntil.map { event.polledAt < $0 } ?? true }
                     .map { FanOutPosition(partition: Self.partition($0.lane), endpoint: $0.id) }
                     .sorted()

@@ -49,40 +49,40 @@ struct EndpointTests {
 
     @Test("an endpoint receives events of its account that match its types, sources and finality")
     func scope() throws {
-        func wants(_ scope: EndpointScope, _ event: Event) throws -> Bool {
-            try Self.endpoint(scope: scope).wants(event)
+        func subscribes(_ scope: EndpointScope, _ event: Event) throws -> Bool {
+            try Self.endpoint(scope: scope).subscribes(to: event)
         }
         let pending = Self.event()
         let settled = Self.event("consumed", final: true)
         let expired = Self.event(closed: .expired)
-        #expect(try wants(.everything, pending))
-        #expect(try !wants(.everything, Self.event(account: "acct_b")))
+        #expect(try subscribes(.everything, pending))
+        #expect(try !subscribes(.everything, Self.event(account: "acct_b")))
         let types = try EndpointScope(types: ["source.chargeable", "watch.*"])
-        #expect(try !wants(types, pending))
-        #expect(try wants(types, Self.event("chargeable")))
-        #expect(try wants(types, expired))
-        #expect(try wants(EndpointScope(types: ["source.*"]), pending))
-        #expect(try !wants(EndpointScope(types: ["source.pend"]), pending))
+        #expect(try !subscribes(types, pending))
+        #expect(try subscribes(types, Self.event("chargeable")))
+        #expect(try subscribes(types, expired))
+        #expect(try subscribes(EndpointScope(types: ["source.*"]), pending))
+        #expect(try !subscribes(EndpointScope(types: ["source.pend"]), pending))
         for type in [
             "payment.*", "payment.paid", "next_step.changed", "order.*", "order.paid_twice",
         ] {
-            #expect(try !wants(EndpointScope(types: [type]), pending))
+            #expect(try !subscribes(EndpointScope(types: [type]), pending))
         }
         let sources = try EndpointScope(sources: ["src_2", "src_1"])
-        #expect(try wants(sources, pending))
-        #expect(try !wants(sources, Self.event(source: "src_3")))
+        #expect(try subscribes(sources, pending))
+        #expect(try !subscribes(sources, Self.event(source: "src_3")))
         let ends = try EndpointScope(finalOnly: true)
-        #expect(try !wants(ends, pending))
-        #expect(try wants(ends, settled))
-        #expect(try wants(ends, expired))
+        #expect(try !subscribes(ends, pending))
+        #expect(try subscribes(ends, settled))
+        #expect(try subscribes(ends, expired))
     }
 
     @Test("an endpoint receives no event observed before it was created")
     func past() throws {
         let event = Self.event()
-        #expect(try Self.endpoint(createdAt: event.polledAt).wants(event))
+        #expect(try Self.endpoint(createdAt: event.polledAt).subscribes(to: event))
         let later = event.polledAt + .milliseconds(1)
-        #expect(try !Self.endpoint(createdAt: later).wants(event))
+        #expect(try !Self.endpoint(createdAt: later).subscribes(to: event))
     }
 
     @Test("a metadata filter matches a watch that has all its entries")

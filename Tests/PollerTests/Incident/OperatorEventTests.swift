@@ -49,11 +49,11 @@ struct OperatorEventTests {
     @Test("an endpoint receives events of the cluster or of payments, never both")
     func sides() throws {
         let event = try event()
-        #expect(try endpoint(["operator.*"]).wants(event))
-        #expect(try endpoint(["operator.no_worker"]).wants(event))
-        #expect(!(try endpoint(["operator.backlog"]).wants(event)))
-        #expect(!(try endpoint([], account: .main).wants(event)))
-        #expect(!(try endpoint(["operator.*"], account: .main).wants(event)))
+        #expect(try endpoint(["operator.*"]).subscribes(to: event))
+        #expect(try endpoint(["operator.no_worker"]).subscribes(to: event))
+        #expect(!(try endpoint(["operator.backlog"]).subscribes(to: event)))
+        #expect(!(try endpoint([], account: .main).subscribes(to: event)))
+        #expect(!(try endpoint(["operator.*"], account: .main).subscribes(to: event)))
         try endpoint(["operator.*", "operator.backlog"]).check()
         for types in [[], ["operator.*", "source.*"], ["source.*"]] {
             #expect(throws: InvalidInput.self) { try endpoint(types).check() }
