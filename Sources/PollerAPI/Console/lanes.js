@@ -3,9 +3,9 @@
 import { api, at, may, maybe, post } from "./api.js";
 import { dialog, labelled } from "./dialogs.js";
 import { h } from "./dom.js";
+import { laneBadge } from "./issues.js";
 import { act, badge, card, head, id, pager, table } from "./parts.js";
 import { count, limit, span, timeOfDay } from "./words.js";
-import { laneBadge } from "./worries.js";
 
 // The slash in a lane's ID is encoded, so that the ID is one path segment.
 const path = (lane, part) => `v1/lanes/${encodeURIComponent(lane.id)}/${part}`;

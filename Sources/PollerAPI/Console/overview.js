@@ -3,11 +3,11 @@
 import { api, at, collect, may, maybe, paymentLink } from "./api.js";
 import { chart } from "./charts.js";
 import { h, pause } from "./dom.js";
+import { issues, laneBadge } from "./issues.js";
 import { connection, recent, recentRange } from "./live.js";
 import { age, badge, card, head, sum, tabs } from "./parts.js";
 import { eventLabel } from "./timeline.js";
 import { count, counted, sentence, span, timeOfDay } from "./words.js";
-import { laneBadge, worries } from "./worries.js";
 
 /** The doctor also queries the upstreams, so its result is reused for this long. */
 const DOCTOR_MS = 60000;
@@ -63,7 +63,7 @@ async function readAll(refresh) {
 }
 
 function verdict(state) {
-  const found = worries(state);
+  const found = issues(state);
   if (found.length === 0 && state.doctor === PENDING) {
     return h("section", { class: "verdict", id: "verdict" }, h("h2", null, "Checking …"),
       h("p", null, "The doctor is checking the dependencies of this cluster."));
@@ -81,7 +81,7 @@ function verdict(state) {
     h("h2", null, bad ? `${counted(found.length, "issue needs", "issues need")} attention` : counted(found.length, "warning", "warnings")),
     h("ul", null, found.map((one) => h("li", { class: one.colour },
       h("div", null, h("p", null, one.text), one.remedy && h("p", { class: "soft" }, sentence(one.remedy))),
-      h("a", { class: "button small", href: one.href, "data-key": `worry ${one.key} ${one.text}` }, one.label)))));
+      h("a", { class: "button small", href: one.href, "data-key": `issue ${one.key} ${one.text}` }, one.label)))));
 }
 
 function tiles({ stats, deliveries, lanes, endpoints, quarantine }) {

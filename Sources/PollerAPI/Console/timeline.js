@@ -2,7 +2,7 @@
 
 import { api, collect, endpointLink, may, maybe, named, watchPath } from "./api.js";
 import { h } from "./dom.js";
-import { fold } from "./folding.js";
+import { group } from "./grouping.js";
 import { showMessage } from "./messages.js";
 import { act, age, badge, excerpt } from "./parts.js";
 import { closing, dayOf, moment, payments, place, plain, refunds, sentence, steps, timeOfDay, when } from "./words.js";
@@ -93,7 +93,7 @@ function below(entry, deliveries) {
 export function timeline(entries, deliveries = [], label = "Timeline") {
   let day = null;
   const items = [];
-  for (const entry of fold(entries, new Map(deliveries.map(({ delivery, endpoint }) => [delivery.endpoint, nameOf(delivery, endpoint)])))) {
+  for (const entry of group(entries, new Map(deliveries.map(({ delivery, endpoint }) => [delivery.endpoint, nameOf(delivery, endpoint)])))) {
     const its = dayOf(entry.at);
     if (its !== day) items.push(h("li", { class: "day" }, its));
     day = its;

@@ -117,10 +117,11 @@ struct ConsoleScript: Sendable {
         "dom.js": PackageResources.dom_js,
         "endpoint.js": PackageResources.endpoint_js,
         "endpoints.js": PackageResources.endpoints_js,
-        "folding.js": PackageResources.folding_js,
         "found.js": PackageResources.found_js,
+        "grouping.js": PackageResources.grouping_js,
         "health.js": PackageResources.health_js,
         "incidents.js": PackageResources.incidents_js,
+        "issues.js": PackageResources.issues_js,
         "keys.js": PackageResources.keys_js,
         "lanes.js": PackageResources.lanes_js,
         "late.js": PackageResources.late_js,
@@ -138,7 +139,6 @@ struct ConsoleScript: Sendable {
         "query.js": PackageResources.query_js,
         "timeline.js": PackageResources.timeline_js,
         "words.js": PackageResources.words_js,
-        "worries.js": PackageResources.worries_js,
     ].mapValues(ConsoleScript.init)
 
     /// The table of ``CurrencyUnit`` as a module.

@@ -36,7 +36,7 @@ const pages = {
   endpoints: "#/endpoints", credentials: "#/payments?q=state%3Dopen%20error%3Drefused",
 };
 
-const worry = (key, colour, text, remedy, href, label) => ({ key, colour, text, remedy, href, label });
+const issue = (key, colour, text, remedy, href, label) => ({ key, colour, text, remedy, href, label });
 
 // Issues by consequence, worst first, in the server's order of incidents: payments are not polled, no recipient is
 // notified, one recipient is not notified, advice.
@@ -62,7 +62,7 @@ function ofKeys(lanes) {
   for (const lane of lanes.filter(isRevoked)) {
     waiting.set(accountOf(lane), (waiting.get(accountOf(lane)) ?? 0) + lane.waiting + lane.in_flight);
   }
-  return [...waiting].map(([account, open]) => worry("account key", "bad",
+  return [...waiting].map(([account, open]) => issue("account key", "bad",
     `The upstream refuses the key of account ${account} (401): ${counted(open, "payment is", "payments are")} not polled.`,
     "Configure a valid key. Then resume its lanes to continue at once", "#/lanes", "Lanes"));
 }
@@ -75,10 +75,10 @@ function ofLanes(all, counts) {
     const revoked = all.filter((lane) => lane.state === state && isRevoked(lane)).length;
     const rest = (counts?.[state] ?? those.length + revoked) - revoked - Math.min(those.length, NAMED);
     return [
-      ...those.slice(0, NAMED).map((lane) => worry(lane.overdue ? "late lanes" : "lanes", colour,
+      ...those.slice(0, NAMED).map((lane) => issue(lane.overdue ? "late lanes" : "lanes", colour,
         `Lane ${lane.id} ${one}${state === "open" ? ` because the upstream ${fails(lane)[0]}` : ""}${lane.overdue ? `: ${counted(lane.overdue, "payment waits", "payments wait")}, the oldest ${span(lane.overdue_ms)}` : ""}.`,
         state === "paused" ? "Resume it to continue polling" : null, "#/lanes", "Lanes")),
-      rest > 0 && worry("lanes", colour, `${counted(rest, `more lane ${one}${state === "open" ? " because its upstream fails" : ""}`, `more lanes ${many}`)}.`, null, "#/lanes", "Lanes"),
+      rest > 0 && issue("lanes", colour, `${counted(rest, `more lane ${one}${state === "open" ? " because its upstream fails" : ""}`, `more lanes ${many}`)}.`, null, "#/lanes", "Lanes"),
     ];
   }).filter(Boolean));
 }
@@ -96,20 +96,20 @@ function ofStats({ workers, notifiers, lanes: counts, watches, deliveries, quara
   const open = watches.pending + watches.leased;
   const { late, oldest } = overdue(lanes, counts) ?? { late: watches.overdue, oldest: whole };
   return [
-    workers === 0 && worry("workers", "bad",
+    workers === 0 && issue("workers", "bad",
       `No worker is running${open ? `: ${counted(open, "payment is", "payments are")} not polled` : ""}.`,
       "Start one: pollerd worker", "#/processes", "Processes"),
-    notifiers === 0 && worry("notifiers", "bad",
+    notifiers === 0 && issue("notifiers", "bad",
       `No notifier is running, so no events are delivered${watches.undelivered ? `: ${count(watches.undelivered)} events wait` : ""}.`,
       "Start one: pollerd notifier. Events are kept until then", "#/processes", "Processes"),
-    oldest > LATE_MS && worry("backlog", oldest > 60000 ? "bad" : "careful",
+    oldest > LATE_MS && issue("backlog", oldest > 60000 ? "bad" : "careful",
       `${counted(late, "payment is", "payments are")} overdue, the oldest by ${span(oldest)}.`,
       "Find the lane that delays them", "#/lanes", "Lanes"),
     ...ofLanes(lanes ?? [], counts),
-    quarantined > 0 && worry("quarantine", "careful",
+    quarantined > 0 && issue("quarantine", "careful",
       `${counted(quarantined, "payment is", "payments are")} in quarantine: polling ${quarantined === 1 ? "it" : "them"} failed repeatedly.`,
       "Check the errors, then redrive or dismiss", "#/quarantine", "Quarantine"),
-    watches.undelivered > 1000 && notifiers > 0 && worry("outbox", "careful",
+    watches.undelivered > 1000 && notifiers > 0 && issue("outbox", "careful",
       `${count(watches.undelivered)} events wait, because the notifiers cannot keep up.`,
       "Start more notifiers", "#/processes", "Processes"),
   ].filter(Boolean);
@@ -124,14 +124,14 @@ function ofEndpoints(endpoints) {
     + (list.length > 2 ? ` and ${list.length - 2} more` : "");
   const link = (list) => list.length === 1 ? `#/endpoints/${encodeURIComponent(list[0].id)}` : "#/endpoints";
   return [
-    disabled.length && worry("endpoints", "bad",
+    disabled.length && issue("endpoints", "bad",
       `${counted(disabled.length, "endpoint is", "endpoints are")} disabled and ${disabled.length === 1 ? "receives" : "receive"} no events: ${names(disabled)}.`,
       disabled.length === 1 ? "Test it, then enable it" : "Test them, then enable them", link(disabled), "Endpoints"),
-    silent.length && worry("endpoints held", "bad",
+    silent.length && issue("endpoints held", "bad",
       `${counted(silent.length, "endpoint is", "endpoints are")} unavailable: ${names(silent)}.`,
       silent.length === 1 ? "It is probed automatically. Its deliveries wait and use up no attempts"
         : "They are probed automatically. Their deliveries wait and use up no attempts", link(silent), "Endpoints"),
-    failing.length && worry("endpoints failing", "careful",
+    failing.length && issue("endpoints failing", "careful",
       `${counted(failing.length, "endpoint is", "endpoints are")} failing: ${names(failing)}.`,
       "Check the delivery attempts", link(failing), "Endpoints"),
   ].filter(Boolean);
@@ -141,7 +141,7 @@ function ofEndpoints(endpoints) {
 function ofQuarantine({ data, next }) {
   if (data.length === 0) return [];
   const isOne = data.length === 1 && !next;
-  return [worry("quarantine", "careful",
+  return [issue("quarantine", "careful",
     `${count(data.length)}${next ? " or more" : ""} ${isOne ? "payment is" : "payments are"} in quarantine: polling ${isOne ? "it" : "them"} failed repeatedly.`,
     "Check the errors", "#/quarantine", "Quarantine")];
 }
@@ -149,10 +149,10 @@ function ofQuarantine({ data, next }) {
 function ofDeliveries({ dead, failing }) {
   const some = (list) => `${count(list.data.length)}${list.next ? " or more" : ""}`;
   return [
-    dead?.data.length && worry("dead", "bad",
+    dead?.data.length && issue("dead", "bad",
       `${some(dead)} ${dead.data.length === 1 ? "delivery has" : "deliveries have"} dead letters.`,
       "Fix the receiver, then retry; or dismiss them", "#/deliveries?state=dead", "Dead letters"),
-    failing?.data.length && worry("failing", "careful",
+    failing?.data.length && issue("failing", "careful",
       `${some(failing)} ${failing.data.length === 1 ? "delivery is" : "deliveries are"} failing and will be retried.`,
       null, "#/deliveries?state=failing", "Failing"),
   ].filter(Boolean);
@@ -161,7 +161,7 @@ function ofDeliveries({ dead, failing }) {
 /** Open incidents that no other issue covers. */
 const ofIncidents = (incidents) => incidents
   .filter((one) => one.status === "open" && ["key_expiring", "store_filling"].includes(one.kind))
-  .map((one) => worry(one.kind, one.kind === "store_filling" ? "bad" : "careful", sentence(one.message), one.action,
+  .map((one) => issue(one.kind, one.kind === "store_filling" ? "bad" : "careful", sentence(one.message), one.action,
     one.kind === "key_expiring" ? "#/keys" : "#/processes", one.kind === "key_expiring" ? "Keys" : "Processes"));
 
 // Doctor's checks and the issues that cover them.
@@ -177,7 +177,7 @@ const coveredBy = {
  *
  * Parts that could not be read are `null` and add no issue, so an empty list does not prove that they are healthy.
  */
-export function worries({ stats, doctor, endpoints, deliveries, lanes, quarantine, incidents }) {
+export function issues({ stats, doctor, endpoints, deliveries, lanes, quarantine, incidents }) {
   const found = [
     ...(stats ? ofStats(stats, lanes) : ofLanes(lanes ?? [])), ...(quarantine ? ofQuarantine(quarantine) : []), ...(endpoints ? ofEndpoints(endpoints) : []),
     ...(deliveries ? ofDeliveries(deliveries) : []), ...(incidents ? ofIncidents(incidents) : []),
@@ -185,7 +185,7 @@ export function worries({ stats, doctor, endpoints, deliveries, lanes, quarantin
   const shown = new Set(found.map((one) => one.key));
   for (const check of doctor?.checks ?? []) {
     if (check.status === "ok" || coveredBy[check.name]?.some((key) => shown.has(key))) continue;
-    found.push(worry(check.name, check.status === "failed" ? "bad" : "careful",
+    found.push(issue(check.name, check.status === "failed" ? "bad" : "careful",
       `${checkName(check.name)}: ${check.message}.`, check.action,
       pages[check.name] ?? "#/health", "Details"));
   }

@@ -33,7 +33,7 @@ function outcome(parts, names) {
   };
 }
 
-function folded(parts, names) {
+function grouped(parts, names) {
   const { delivered, failed, skipped, tone } = outcome(parts, names);
   const event = `“${label(parts)}”`;
   const lines = [
@@ -49,12 +49,12 @@ function folded(parts, names) {
 }
 
 /** The entries with the deliveries of each event combined, at the position of the first one. */
-export function fold(entries, names = new Map()) {
+export function group(entries, names = new Map()) {
   const groups = new Map();
   for (const entry of entries.filter(isDelivery)) groups.set(keyOf(entry), [...groups.get(keyOf(entry)) ?? [], entry]);
   return entries.flatMap((entry) => {
     const parts = isDelivery(entry) ? groups.get(keyOf(entry)) : null;
     if (!parts || parts.length === 1) return [entry];
-    return parts[0] === entry ? [folded(parts, names)] : [];
+    return parts[0] === entry ? [grouped(parts, names)] : [];
   });
 }
