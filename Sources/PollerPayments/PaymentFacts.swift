@@ -344,7 +344,7 @@ package enum DisputeState: Character, Hashable, Sendable, CaseIterable {
     var isVague: Bool { self == .none || self == .claimed }
 
     /// Returns the more serious state of two disputes of one charge.
-    package func graver(_ other: DisputeState) -> DisputeState {
+    package func moreSerious(_ other: DisputeState) -> DisputeState {
         let order: [DisputeState] = [.none, .over, .inquiry, .claimed, .open, .lost]
         let mine = order.firstIndex(of: self) ?? 0
         let theirs = order.firstIndex(of: other) ?? 0

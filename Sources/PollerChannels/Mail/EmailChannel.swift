@@ -206,7 +206,7 @@ package struct EmailChannel: DeliveryChannel, Service {
         of account: AccountID?,
         until end: NIODeadline
     ) async -> AttemptResult {
-        let (result, finding) = await hand(over: message, until: end)
+        let (result, finding) = await submit(message, until: end)
         // The result of the mail counts. A finding that cannot be stored now is stored with the next mail.
         try? await note(finding, message.recipient, account)
         return result
@@ -291,8 +291,8 @@ package struct EmailChannel: DeliveryChannel, Service {
         )
     }
 
-    private func hand(
-        over message: MailMessage,
+    private func submit(
+        _ message: MailMessage,
         until end: NIODeadline
     ) async -> (AttemptResult, SMTPReply.Finding) {
         guard await limiter.enter() else {

@@ -38,7 +38,7 @@ struct IncidentList: ListCommand {
         [("status", open ? "open" : nil)]
     }
 
-    func remark(on page: Page<Incident>) {
+    func printNotes(on page: Page<Incident>) {
         guard Terminal.isInteractive, !server.json else { return }
         for incident in page.items.map(\.value) where incident.status.known == .open {
             guard let action = incident.action else { continue }

@@ -196,7 +196,7 @@ extension Lane: Shown {
         let why = isStopped ? failure.map { ": the upstream \($0.shown)" } ?? "" : ""
         let slowed = factor < 1 ? " at \(Int(saturating: factor * 100)) %" : ""
         return .init(
-            people: state.rawValue + why + (heldUntil.map { ", resumes \($0.away())" } ?? "")
+            people: state.rawValue + why + (heldUntil.map { ", resumes \($0.relative())" } ?? "")
                 + slowed,
             programs: state.rawValue + why + (heldUntil.map { " until \($0)" } ?? "") + slowed,
             colour

@@ -223,7 +223,7 @@ extension Delivery: Shown, Listed {
     private var next: Table.Cell? {
         let isOpen = state == Open(.waiting) || state == Open(.failing)
         if isOpen, endpointHealth?.isPaused == true { return .init("when enabled", .careful) }
-        if let givenUpAt { return .init(people: "dead \(givenUpAt.away())", programs: "-") }
+        if let givenUpAt { return .init(people: "dead \(givenUpAt.relative())", programs: "-") }
         guard let nextAttemptAt else { return nil }
         guard nextAttemptAt.date <= Date() else { return nextAttemptAt.cell() }
         // Single attempts probe the endpoint until one succeeds.

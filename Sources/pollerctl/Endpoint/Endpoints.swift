@@ -57,9 +57,9 @@ struct EndpointAdd: AsyncParsableCommand {
             )
             endpoint.showOnce(json: server.json)
             // The endpoint exists and its secret is printed, so a failed list is ignored.
-            for twin in (try? await twins(of: endpoint.value, client)) ?? [] {
+            for duplicate in (try? await duplicates(of: endpoint.value, client)) ?? [] {
                 Terminal.printError(
-                    "\(twin) has this URL already: events that match both are sent twice\n"
+                    "\(duplicate) has this URL already: events that match both are sent twice\n"
                         + "Remove one of them with pollerctl endpoint remove."
                 )
             }
@@ -67,7 +67,10 @@ struct EndpointAdd: AsyncParsableCommand {
     }
 
     /// Other endpoints of the account with the same URL.
-    private func twins(of endpoint: Endpoint, _ client: PollerClient) async throws -> [String] {
+    private func duplicates(
+        of endpoint: Endpoint,
+        _ client: PollerClient
+    ) async throws -> [String] {
         let all = try await client.everything { cursor in
             try await client.endpoints(
                 account: endpoint.account,

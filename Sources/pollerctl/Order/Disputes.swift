@@ -44,7 +44,7 @@ struct DisputesDue: ListCommand {
         [("account", account), ("closed", closed ? "true" : nil)]
     }
 
-    func remark(on page: Page<Dispute>) {
+    func printNotes(on page: Page<Dispute>) {
         let answer = try? DisputeList(reading: RawJSON(unchecked: page.json))
         for unread in answer?.unread ?? [] {
             Terminal.printError(

@@ -69,7 +69,7 @@ extension Optional: CellValue where Wrapped: CellValue {
 extension Time: CellValue {
     /// The time as a cell: relative for people, absolute for programs.
     func cell(_ colour: Terminal.Colour? = nil) -> Table.Cell {
-        .init(people: away(), programs: "\(self)", colour)
+        .init(people: relative(), programs: "\(self)", colour)
     }
 }
 
@@ -118,7 +118,7 @@ protocol ListCommand: AsyncParsableCommand {
     /// The parameters of the route that are set by options.
     func filters(_ client: PollerClient) async throws -> [(String, String?)]
     /// Prints notes on a page after the list.
-    func remark(on page: Page<Item>)
+    func printNotes(on page: Page<Item>)
 }
 
 extension ListCommand {
@@ -127,7 +127,7 @@ extension ListCommand {
 
     func filters(_ client: PollerClient) async throws -> [(String, String?)] { [] }
 
-    func remark(on page: Page<Item>) {}
+    func printNotes(on page: Page<Item>) {}
 
     func run() async throws {
         try await server.perform { client in
@@ -138,7 +138,7 @@ extension ListCommand {
                 last = page
                 return page
             }
-            if let last { remark(on: last) }
+            if let last { printNotes(on: last) }
         }
     }
 }

@@ -140,7 +140,7 @@ struct Facts {
     /// Adds a time; on a terminal with its distance from now.
     mutating func add(_ name: String, at time: Time?, _ colour: Terminal.Colour? = nil) {
         guard let time else { return }
-        add(name, .init(people: "\(time)  (\(time.away()))", programs: "\(time)", colour))
+        add(name, .init(people: "\(time)  (\(time.relative()))", programs: "\(time)", colour))
     }
 
     func print() {
@@ -166,7 +166,7 @@ struct Facts {
 
 extension Time {
     /// The distance from now: `in 4 s`, `2 min ago`, `now`.
-    func away(from now: Date = Date()) -> String {
+    func relative(to now: Date = Date()) -> String {
         let ms = Int64(saturating: (date.timeIntervalSince(now) * 1000).rounded())
         // Less than the difference of two clocks and the network delay.
         if ms.magnitude < 1000 { return "now" }

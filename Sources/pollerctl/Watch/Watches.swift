@@ -273,7 +273,7 @@ extension Watch: Shown, Listed {
         facts.add("deadline", at: deadlineAt)
         facts.add("next poll", at: nextPollAt)
         if lastError != nil, let lastPolledAt {
-            let people = "\(lastPolledAt)  (\(lastPolledAt.away())), failed"
+            let people = "\(lastPolledAt)  (\(lastPolledAt.relative())), failed"
             facts.add(
                 "last poll",
                 .init(people: people, programs: "\(lastPolledAt)", .careful)

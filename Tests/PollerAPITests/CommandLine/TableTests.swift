@@ -63,10 +63,10 @@ struct TableTests {
             (600_000, "in 10 min"), (-7_200_000, "2 h ago"), (30 * 86_400_000, "in 30 d"),
         ] as [(Int64, String)]
     )
-    func away(ms: Int64, shown: String) {
+    func relative(ms: Int64, shown: String) {
         let now = Date(timeIntervalSince1970: 1_800_000_000)
         let time = PollerWire.Time(ms: 1_800_000_000_000 + ms)
-        #expect(time.away(from: now) == shown)
+        #expect(time.relative(to: now) == shown)
     }
 
     @Test(

@@ -100,7 +100,7 @@ extension ChargeFacts {
             }
         }
         guard let first = found.first else { return }
-        dispute = found.dropFirst().reduce(first.0) { $0.graver($1.0) }
+        dispute = found.dropFirst().reduce(first.0) { $0.moreSerious($1.0) }
         let sums = found.filter { $0.0 == dispute }.map(\.1)
         // Without an amount the dispute covers the whole charge.
         disputed = sums.contains(nil) ? nil : sums.reduce(.zero) { $0 + ($1 ?? .zero) }
