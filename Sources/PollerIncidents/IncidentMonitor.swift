@@ -23,14 +23,14 @@ package protocol IncidentChecker: Sendable {
 /// ```
 /// take the turn ─▶ check ─▶ decide (IncidentBoard) ─▶ end the turn: board, log and outbox in one operation
 /// ```
-/// *A crash* before the end leaves the board unchanged: the turn passes after ``IncidentPace/turn``, and the next
+/// *A crash* before the end leaves the board unchanged: the turn passes after ``IncidentTiming/lease``, and the next
 /// process finds the same problem and reports it. After the end the report is recorded, and delivered like any event.
 /// *A process that stalled* during its turn is rejected, because its turn has passed.
 package struct IncidentMonitor<C: Clock>: Service where C.Duration == Duration {
     private let store: any IncidentStore
     private let checker: any IncidentChecker
     private let owner: OwnerID
-    private let pace: IncidentPace
+    private let timing: IncidentTiming
     private let clock: C
     private let logger: Logger
 
@@ -40,28 +40,28 @@ package struct IncidentMonitor<C: Clock>: Service where C.Duration == Duration {
     ///   - store: the store of the board.
     ///   - checker: checks the cluster.
     ///   - owner: this process.
-    ///   - pace: the interval of checks, and the hold of problems.
+    ///   - timing: the interval of checks, and the hold of problems.
     ///   - clock: the clock of the waits.
     ///   - logger: receives the beginnings and ends of incidents.
     package init(
         store: any IncidentStore,
         checker: any IncidentChecker,
         owner: OwnerID,
-        pace: IncidentPace,
+        timing: IncidentTiming,
         clock: C,
         logger: Logger
     ) {
         self.store = store
         self.checker = checker
         self.owner = owner
-        self.pace = pace
+        self.timing = timing
         self.clock = clock
         self.logger = logger
     }
 
     /// Checks whenever it is this process's turn, until shutdown or cancellation.
     package func run() async {
-        await clock.repeatUntilShutdown(every: pace.pause) {
+        await clock.repeatUntilShutdown(every: timing.pause) {
             do throws(StoreError) {
                 try await check()
             } catch {
@@ -78,16 +78,16 @@ package struct IncidentMonitor<C: Clock>: Service where C.Duration == Duration {
 
     /// Takes one turn, if it is due and free.
     func check() async throws(StoreError) {
-        guard let check = try await store.beginCheck(owner, for: pace.turn) else { return }
+        guard let check = try await store.beginCheck(owner, for: timing.lease) else { return }
         let began = clock.now
         let seen = try await checker.check(at: check.now, open: check.board.open)
         var board = check.board
-        let changes = board.note(seen, at: check.now, hold: pace.hold)
+        let changes = board.note(seen, at: check.now, hold: timing.hold)
         let isStored = try await store.endCheck(
             check,
             board: board,
             reporting: changes,
-            pause: pace.pause(after: began.duration(to: clock.now))
+            pause: timing.pause(after: began.duration(to: clock.now))
         )
         guard isStored else {
             return logger.warning(
@@ -115,14 +115,14 @@ package struct IncidentMonitor<C: Clock>: Service where C.Duration == Duration {
 }
 
 /// The interval of checks, and the time that a problem must last before its report.
-package struct IncidentPace: Hashable, Sendable {
+package struct IncidentTiming: Hashable, Sendable {
     /// The time that a temporary problem must last before its report, and that the cluster must be healthy before the
     /// end is reported.
     package let hold: Duration
     /// The pause between two checks.
     package let pause: Duration
     /// The time limit of a check; the turn of a dead process passes after it.
-    package let turn: Duration
+    package let lease: Duration
 
     /// The range of the pause.
     ///
@@ -142,7 +142,7 @@ package struct IncidentPace: Hashable, Sendable {
         self.hold = hold
         pause = min(max(hold / 4, Self.pauses.lowerBound), Self.pauses.upperBound)
         // A check takes milliseconds, with 10,000 lanes a second; the store's own timeouts are 5 s.
-        turn = .seconds(10)
+        lease = .seconds(10)
     }
 
     /// Returns the pause after a check of this duration.

@@ -73,7 +73,7 @@ extension Node {
             store: cluster.incidents,
             checker: checker,
             owner: cluster.owner,
-            pace: IncidentPace(hold: settings.incidentHold),
+            timing: IncidentTiming(hold: settings.incidentHold),
             clock: clock,
             logger: log("incidents")
         )

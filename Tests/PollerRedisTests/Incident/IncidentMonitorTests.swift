@@ -34,13 +34,13 @@ struct IncidentMonitorTests {
     }
 
     private let checker = FakeChecker()
-    private let pace = IncidentPace(hold: .seconds(20))
+    private let timing = IncidentTiming(hold: .seconds(20))
 
     /// A store on Redis with a manual clock.
     private struct Stores {
         let harness: RedisHarness
         let checker: FakeChecker
-        let pace: IncidentPace
+        let timing: IncidentTiming
 
         func watch(
             _ name: String,
@@ -50,7 +50,7 @@ struct IncidentMonitorTests {
                 store: harness.incidents,
                 checker: checker,
                 owner: OwnerID(unchecked: name),
-                pace: pace,
+                timing: timing,
                 clock: clock,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
@@ -66,7 +66,7 @@ struct IncidentMonitorTests {
     private func withStores(_ body: (Stores) async throws -> Void) async throws {
         try await withRedis { client in
             let harness = try await RedisHarness(client: client)
-            try await body(Stores(harness: harness, checker: checker, pace: pace))
+            try await body(Stores(harness: harness, checker: checker, timing: timing))
         }
     }
 
@@ -83,7 +83,7 @@ struct IncidentMonitorTests {
                 problem(isThere)
                 for _ in 0..<12 {
                     for watch in watches { try await watch.check() }
-                    try await stores.harness.advance(by: pace.pause)
+                    try await stores.harness.advance(by: timing.pause)
                 }
             }
             #expect(
@@ -101,13 +101,13 @@ struct IncidentMonitorTests {
             let (anna, bert) = (stores.watch("anna"), stores.watch("bert"))
             problem(true)
             try await anna.check()
-            try await stores.harness.advance(by: pace.hold)
+            try await stores.harness.advance(by: timing.hold)
             checker.isCutOff.withLock { $0 = true }
             await #expect(throws: StoreError.self) { try await anna.check() }
             checker.isCutOff.withLock { $0 = false }
             try await bert.check()
             #expect(try await stores.published().isEmpty, "the crashed process still has the check")
-            try await stores.harness.advance(by: pace.turn)
+            try await stores.harness.advance(by: timing.lease)
             try await bert.check()
             #expect(try await stores.published() == ["operator.no_worker open"])
         }
@@ -115,13 +115,13 @@ struct IncidentMonitorTests {
 
     @Test("the pause between checks is a quarter of the hold, bounded, and grows with slow checks")
     func paces() {
-        #expect(IncidentPace(hold: .seconds(60)).pause == .seconds(5))
-        #expect(IncidentPace(hold: .seconds(12)).pause == .seconds(3))
-        #expect(IncidentPace(hold: .zero).pause == .milliseconds(500))
-        let pace = IncidentPace(hold: .seconds(60))
-        #expect(pace.pause(after: .milliseconds(30)) == .seconds(5))
-        #expect(pace.pause(after: .seconds(1)) == .seconds(20))
-        #expect(pace.pause(after: .seconds(9)) == .seconds(60))
+        #expect(IncidentTiming(hold: .seconds(60)).pause == .seconds(5))
+        #expect(IncidentTiming(hold: .seconds(12)).pause == .seconds(3))
+        #expect(IncidentTiming(hold: .zero).pause == .milliseconds(500))
+        let timing = IncidentTiming(hold: .seconds(60))
+        #expect(timing.pause(after: .milliseconds(30)) == .seconds(5))
+        #expect(timing.pause(after: .seconds(1)) == .seconds(20))
+        #expect(timing.pause(after: .seconds(9)) == .seconds(60))
     }
 
     @Test("the watch checks the cluster until it is cancelled")
@@ -134,8 +134,8 @@ struct IncidentMonitorTests {
                 group.addTask { await watch.run() }
                 for _ in 0..<6 {
                     await clock.waitForSleepers(1)
-                    try await stores.harness.advance(by: pace.pause)
-                    clock.advance(by: pace.pause)
+                    try await stores.harness.advance(by: timing.pause)
+                    clock.advance(by: timing.pause)
                 }
                 await clock.waitForSleepers(1)
                 group.cancelAll()
