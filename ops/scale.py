@@ -49,7 +49,7 @@ NAMES = {
     "start": "start: an endpoint read",
     "audit_lanes": "fsck: 500 lanes",
     "audit_items": "fsck: a watch",
-    "settled": "outbox: acknowledged position",
+    "acknowledged": "outbox: acknowledged position",
     "compact": "retention: compact a payment",
     "reduce": "retention: reduce a payment",
     "trim": "retention: trim an entry",

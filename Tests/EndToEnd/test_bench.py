@@ -281,8 +281,8 @@ def test_the_cost_of_a_webhook_includes_its_notifier(tmp_path: Path):
 OPERATIONS = {
     "memory", "enqueue", "claim", "exchange", "claim_in_vain", "hint", "cancel", "read", "explain", "events", "stats",
     "list", "list_closed", "lanes", "accounts", "search_order", "search_source", "outbox", "bounds", "mark",
-    "deliveries", "fallback", "claim_delivery", "start", "audit_lanes", "audit_items", "settled", "compact", "reduce",
-    "trim", "purge",
+    "deliveries", "fallback", "claim_delivery", "start", "audit_lanes", "audit_items", "acknowledged", "compact",
+    "reduce", "trim", "purge",
 }
 # Operations whose cost may grow. `search_source` checks every lane, because the source's account is unknown:
 # *0038-search*. Deliveries of one endpoint come from the index of all deliveries by creation time, in which a leaf

@@ -55,7 +55,7 @@ package protocol Outbox: Sendable {
     func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError)
 
     /// Returns an instant before which every recorded event has been acknowledged, by the clock of the entries' IDs.
-    func settled(partition: Int) async throws(StoreError) -> Timestamp
+    func acknowledgedUntil(partition: Int) async throws(StoreError) -> Timestamp
 
     /// Returns entries after a position, oldest first.
     ///

@@ -119,13 +119,14 @@ where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.
         // After the watermarks: everything acknowledged by now was marked in these histories, or in earlier ones, whose
         // loss is handled first.
         let outboxes = Set(watermarks.isEmpty ? 0..<0 : 0..<outbox.partitions)
-        let settled = await answers(Array(outboxes), &failure) { number async throws(StoreError) in
-            try await outbox.settled(partition: number)
+        let acknowledged = await answers(Array(outboxes), &failure) {
+            number async throws(StoreError) in
+            try await outbox.acknowledgedUntil(partition: number)
         }
         let now = clock.now
         var repairs = due(watermarks, now)
         do throws(StoreError) {
-            try await markAgain(watermarks, from: settled.keys.sorted(), &repairs, &failure)
+            try await markAgain(watermarks, from: acknowledged.keys.sorted(), &repairs, &failure)
         } catch {
             failure = failure ?? error
         }
@@ -138,7 +139,7 @@ where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.
             }
         }
         state.withLock { [repairs] in $0.repairs.merge(repairs) { _, new in new } }
-        if let before = settled.values.min(), settled.count == outboxes.count {
+        if let before = acknowledged.values.min(), acknowledged.count == outboxes.count {
             await note(watermarks.filter { whole.contains($0.key) }, before, &failure)
         }
         if let failure { throw failure }

@@ -182,7 +182,7 @@ package struct RedisOutbox: Outbox {
         if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
     }
 
-    package func settled(partition: Int) async throws(StoreError) -> Timestamp {
+    package func acknowledgedUntil(partition: Int) async throws(StoreError) -> Timestamp {
         let reply = try await redis.run(
             redis.scripts[.outboxAcknowledged],
             partition: partition,

@@ -279,8 +279,8 @@ struct ScaleOperations {
             cursor = page.next ?? "items.0.0"
             return page.checked
         }
-        try await add("settled", "the acknowledged position of the notifiers", 300) { number in
-            _ = try await store.outbox.settled(partition: number % watches.partitions)
+        try await add("acknowledged", "the acknowledged position of the notifiers", 300) { number in
+            _ = try await store.outbox.acknowledgedUntil(partition: number % watches.partitions)
             return 1
         }
     }

@@ -173,9 +173,9 @@ extension FaultyStore: Outbox where Base: Outbox {
         }
     }
 
-    package func settled(partition: Int) async throws(StoreError) -> Timestamp {
+    package func acknowledgedUntil(partition: Int) async throws(StoreError) -> Timestamp {
         try await plan.run(outbox: partition, .read) { () throws(StoreError) in
-            try await base.settled(partition: partition)
+            try await base.acknowledgedUntil(partition: partition)
         }
     }
 

@@ -153,7 +153,7 @@ struct MemoryOutbox: Sendable {
     }
 
     /// When the oldest unacknowledged entry was recorded; `nil` if there is none.
-    var settled: Timestamp? {
+    var acknowledgedUntil: Timestamp? {
         kept.first { $0.delivered != .acknowledged }.map { Timestamp(ms: $0.position.ms) }
     }
 

@@ -293,8 +293,8 @@ package final class MemoryStore: WatchStore, Outbox {
         changing { state, _ in state.outbox[partition].acknowledge(Set(ids)) }
     }
 
-    package func settled(partition: Int) async throws(StoreError) -> Timestamp {
-        reading { state, now in state.outbox[partition].settled ?? now }
+    package func acknowledgedUntil(partition: Int) async throws(StoreError) -> Timestamp {
+        reading { state, now in state.outbox[partition].acknowledgedUntil ?? now }
     }
 
     package func entries(

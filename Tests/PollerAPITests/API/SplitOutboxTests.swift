@@ -50,7 +50,9 @@ struct SplitOutboxTests {
 
         func acknowledge(partition: Int, _ ids: [String]) async throws(StoreError) {}
 
-        func settled(partition: Int) async throws(StoreError) -> Timestamp { Timestamp(ms: 0) }
+        func acknowledgedUntil(partition: Int) async throws(StoreError) -> Timestamp {
+            Timestamp(ms: 0)
+        }
 
         func references(
             behind cursors: [OutboxReadPosition],

@@ -153,10 +153,10 @@ extension QueueConformance {
             try bench.equal(gone, Set(entries.map(\.id)), "acknowledged entries")
             try bench.equal(try await bench.watches.stats().undelivered, 0, "undelivered")
         },
-        ConformanceCase("all entries before the oldest unacknowledged one are settled") { bench in
+        ConformanceCase("entries before the oldest unacknowledged one are acknowledged") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
-            let empty = try await bench.outbox.settled(partition: home)
+            let empty = try await bench.outbox.acknowledgedUntil(partition: home)
             try await bench.record(key, ["a", "b"])
             let first = try bench.some(
                 try await bench.outbox.entries(partition: home, after: "0", limit: 1).first,
@@ -164,19 +164,19 @@ extension QueueConformance {
             )
             let oldest = try bench.some(Int64(first.id.prefix { $0 != "-" }), "its ms")
             for stage in ["unread", "handed out"] {
-                let settled = try await bench.outbox.settled(partition: home)
-                try bench.expect(settled.ms <= oldest, "\(stage): \(settled.ms) > \(oldest)")
+                let acknowledged = try await bench.outbox.acknowledgedUntil(partition: home)
+                try bench.expect(acknowledged.ms <= oldest, "\(stage): \(acknowledged.ms)")
                 _ = try await bench.unacknowledged(home, ConformanceBench.anna)
             }
             let all = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
             try await bench.outbox.acknowledge(partition: home, [all[0].id])
-            let half = try await bench.outbox.settled(partition: home)
+            let half = try await bench.outbox.acknowledgedUntil(partition: home)
             let newest = try bench.some(Int64(all[1].id.prefix { $0 != "-" }), "its ms")
             try bench.expect(half.ms <= newest, "half: \(half.ms) > \(newest)")
             try await bench.outbox.acknowledge(partition: home, [all[1].id])
             // The ids of a store's entries may use a clock that no test can move.
             try await bench.advance(ms: 3_600_000)
-            let done = try await bench.outbox.settled(partition: home)
+            let done = try await bench.outbox.acknowledgedUntil(partition: home)
             try bench.expect(done.ms > newest && done > empty, "done: \(done.ms)")
         },
         ConformanceCase("acknowledged entries are not given out again, but stay in the outbox") {

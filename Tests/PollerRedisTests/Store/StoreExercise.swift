@@ -134,7 +134,9 @@ struct StoreExercise {
                 let entries = try await outbox.entries(partition: partition, after: "0", limit: 50)
                 _ = try await outbox.positions(partition: partition, of: entries.map(\.id))
             }
-            await outcome.attempt("settled") { _ = try await outbox.settled(partition: partition) }
+            await outcome.attempt("acknowledged") {
+                _ = try await outbox.acknowledgedUntil(partition: partition)
+            }
             await outcome.attempt("references") {
                 let place = OutboxReadPosition(partition: partition, position: "0")
                 let found = try await outbox.references(behind: [place], limit: 50)
