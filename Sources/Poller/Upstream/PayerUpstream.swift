@@ -19,7 +19,7 @@ package protocol PayerUpstream: Sendable {
     /// Submits the account for the refund of a bank transfer.
     ///
     /// The same account submitted again changes nothing. `method` is the method of the payment.
-    func give(
+    func submit(
         _ account: RefundAccount,
         for watch: Watch,
         paidBy method: PaymentMethod,

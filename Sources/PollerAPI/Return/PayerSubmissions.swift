@@ -85,7 +85,12 @@ struct PayerSubmissions {
         guard let upstream else { return .unknown("this process has no upstream to tell") }
         guard limits.enter(watch.key.id) else { throw Self.tooSoon }
         defer { limits.leave(watch.key.id) }
-        let result = await upstream.give(account, for: watch, paidBy: method, timeout: Self.timeout)
+        let result = await upstream.submit(
+            account,
+            for: watch,
+            paidBy: method,
+            timeout: Self.timeout
+        )
         if result == .taken { await tryToHint(watch.key, of: .money) }
         return result
     }

@@ -54,7 +54,7 @@ package struct StripePayers: PayerUpstream {
         }
     }
 
-    package func give(
+    package func submit(
         _ account: RefundAccount,
         for watch: Watch,
         paidBy method: PaymentMethod,

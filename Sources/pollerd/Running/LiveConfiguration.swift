@@ -125,13 +125,13 @@ extension LiveConfiguration: PayerUpstream {
         await now.payers.verify(watch, with: values, timeout: timeout)
     }
 
-    func give(
+    func submit(
         _ account: RefundAccount,
         for watch: Watch,
         paidBy method: PaymentMethod,
         timeout: Duration
     ) async -> RefundAccountResult {
-        await now.payers.give(account, for: watch, paidBy: method, timeout: timeout)
+        await now.payers.submit(account, for: watch, paidBy: method, timeout: timeout)
     }
 }
 

@@ -187,7 +187,7 @@ private struct AgreeingPayers: PayerUpstream {
         timeout: Duration
     ) async -> VerificationResult { .accepted }
 
-    func give(
+    func submit(
         _ account: RefundAccount,
         for watch: Watch,
         paidBy method: PaymentMethod,

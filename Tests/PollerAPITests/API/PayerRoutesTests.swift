@@ -34,7 +34,7 @@ private final class ScriptedPayers: PayerUpstream {
 }
 
 extension ScriptedPayers {
-    func give(
+    func submit(
         _ account: RefundAccount,
         for watch: Watch,
         paidBy method: PaymentMethod,

@@ -26,7 +26,7 @@ private final class ScriptedAccounts: PayerUpstream {
         timeout: Duration
     ) async -> VerificationResult { .notRequired }
 
-    func give(
+    func submit(
         _ account: RefundAccount,
         for watch: Watch,
         paidBy method: PaymentMethod,
