@@ -130,17 +130,17 @@ where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.
         } catch {
             failure = failure ?? error
         }
-        var whole = Set(watermarks.keys.filter { watermarks[$0]?.isWhole ?? false })
+        var complete = Set(watermarks.keys.filter { watermarks[$0]?.isComplete ?? false })
         for (partition, repair) in repairs where repair.read.isSuperset(of: outboxes) {
             if repair.first == nil {
                 repairs[partition] = Repair(history: repair.history, first: now)
             } else {
-                whole.insert(partition)
+                complete.insert(partition)
             }
         }
         state.withLock { [repairs] in $0.repairs.merge(repairs) { _, new in new } }
         if let before = acknowledged.values.min(), acknowledged.count == outboxes.count {
-            await note(watermarks.filter { whole.contains($0.key) }, before, &failure)
+            await note(watermarks.filter { complete.contains($0.key) }, before, &failure)
         }
         if let failure { throw failure }
     }
@@ -190,7 +190,7 @@ where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.
         let noted = await answers(Array(watermarks.keys), &failure) {
             (partition) async throws(StoreError) -> Bool in
             guard let history = watermarks[partition]?.history else { return false }
-            try await deliveries.note(partition: partition, whole: before, in: history)
+            try await deliveries.note(partition: partition, markedBefore: before, in: history)
             return true
         }
         state.withLock { state in
@@ -202,7 +202,7 @@ where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.
     private func due(_ watermarks: [Int: MarkWatermark], _ now: C.Instant) -> [Int: Repair] {
         let known = state.withLock(\.repairs)
         var due: [Int: Repair] = [:]
-        for (partition, watermark) in watermarks where !watermark.isWhole {
+        for (partition, watermark) in watermarks where !watermark.isComplete {
             guard let repair = known[partition], repair.history == watermark.history else {
                 due[partition] = Repair(history: watermark.history)
                 continue
@@ -226,7 +226,7 @@ where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.
         for number in outboxes {
             let wanting = Set(repairs.keys.filter { repairs[$0]?.read.contains(number) == false })
             let lost = watermarks.filter { wanting.contains($0.key) }
-            guard let start = lost.values.map(\.whole).min() else { continue }
+            guard let start = lost.values.map(\.markedBefore).min() else { continue }
             let unstored = try await markAgain(lost, from: number, since: start, &count)
             failure = failure ?? unstored.failure
             let missed = Set(unstored.marks.map { partition(of: $0) })
@@ -309,9 +309,9 @@ package protocol MarkWatermarkStore: Sendable {
 
     func watermark(partition: Int) async throws(StoreError) -> MarkWatermark
 
-    /// Stores that in `history` every event recorded before `whole` is marked; does nothing once another history has
-    /// begun.
-    func note(partition: Int, whole: Timestamp, in history: String) async throws(StoreError)
+    /// Stores that in `history` every event recorded before `markedBefore` is marked; does nothing once another history
+    /// has begun.
+    func note(partition: Int, markedBefore: Timestamp, in history: String) async throws(StoreError)
 }
 
 /// The watermark of a partition's marks.
@@ -321,14 +321,14 @@ package struct MarkWatermark: Hashable, Sendable {
     /// The history of the stored watermark; `nil` before the first one, when no loss is known.
     package let noted: String?
     /// The instant before which every recorded event was marked when the watermark was stored.
-    package let whole: Timestamp
+    package let markedBefore: Timestamp
 
-    package init(history: String, noted: String?, whole: Timestamp) {
+    package init(history: String, noted: String?, markedBefore: Timestamp) {
         self.history = history
         self.noted = noted
-        self.whole = whole
+        self.markedBefore = markedBefore
     }
 
     /// Whether no mark can have been lost since the watermark.
-    var isWhole: Bool { noted == nil || noted == history }
+    var isComplete: Bool { noted == nil || noted == history }
 }

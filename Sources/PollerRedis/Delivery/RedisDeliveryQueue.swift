@@ -166,24 +166,24 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
             ["", ""]
         )
         guard let parts = reply.array, parts.count == 3, let history = parts[0].string,
-            let noted = parts[1].string, let whole = parts[2].time
+            let noted = parts[1].string, let markedBefore = parts[2].time
         else { throw .corrupt("mark_watermark.lua answered \(reply)") }
         return MarkWatermark(
             history: history,
             noted: noted.isEmpty ? nil : noted,
-            whole: whole
+            markedBefore: markedBefore
         )
     }
 
     package func note(
         partition: Int,
-        whole: Timestamp,
+        markedBefore: Timestamp,
         in history: String
     ) async throws(StoreError) {
         _ = try await redis.run(
             redis.scripts[.markWatermark],
             partition: partition,
-            [.string(history), RedisArgument(whole.ms)]
+            [.string(history), RedisArgument(markedBefore.ms)]
         )
     }
 }

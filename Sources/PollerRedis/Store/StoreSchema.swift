@@ -290,10 +290,10 @@ enum MetaField: String, CaseIterable {
     case joined
     /// Another such value; marks add their number to it.
     case confirmed
-    /// Of deliveries: the server's history that ``whole`` is about.
+    /// Of deliveries: the server's history that ``markedBefore`` is about.
     case history
     /// The time in that history before which the marks of all events exist, ms.
-    case whole
+    case markedBefore = "whole"
     /// For watches, in partition 0: the version of the last change of the API keys.
     case keysVersion = "keys"
     /// The closing time up to which items have been reduced, ms.

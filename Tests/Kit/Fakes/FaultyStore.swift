@@ -332,11 +332,11 @@ extension FaultyDeliveryQueue: MarkWatermarkStore where Base: MarkWatermarkStore
 
     package func note(
         partition: Int,
-        whole: Timestamp,
+        markedBefore: Timestamp,
         in history: String
     ) async throws(StoreError) {
         try await plan.run(ledger: partition) { () throws(StoreError) in
-            try await base.note(partition: partition, whole: whole, in: history)
+            try await base.note(partition: partition, markedBefore: markedBefore, in: history)
         }
     }
 }

@@ -220,7 +220,7 @@ extension MemoryDeliveryQueue: MarkWatermarkStore {
     struct Ledger: Sendable {
         struct Note: Sendable {
             let history: String
-            let whole: Timestamp
+            let markedBefore: Timestamp
         }
 
         /// How often the queue has lost its last writes.
@@ -236,19 +236,19 @@ extension MemoryDeliveryQueue: MarkWatermarkStore {
             return MarkWatermark(
                 history: ledger.history,
                 noted: note?.history,
-                whole: note?.whole ?? Timestamp(ms: 0)
+                markedBefore: note?.markedBefore ?? Timestamp(ms: 0)
             )
         }
     }
 
     package func note(
         partition: Int,
-        whole: Timestamp,
+        markedBefore: Timestamp,
         in history: String
     ) async throws(StoreError) {
         ledger.withLock { ledger in
             guard history == ledger.history || flaws.contains(.notesForAnyHistory) else { return }
-            ledger.notes[partition] = Ledger.Note(history: history, whole: whole)
+            ledger.notes[partition] = Ledger.Note(history: history, markedBefore: markedBefore)
         }
     }
 

@@ -186,16 +186,16 @@ extension QueueConformance {
             try bench.equal(first.noted, nil, "the watermark of a new store")
             try bench.expect(!first.history.isEmpty, "the store names no history")
             let instant = Timestamp(ms: 1_700_000_000_000)
-            try await bench.deliveries.note(partition: 1, whole: instant, in: "abc")
+            try await bench.deliveries.note(partition: 1, markedBefore: instant, in: "abc")
             try bench.equal(
                 try await bench.deliveries.watermark(partition: 1).noted,
                 nil,
                 "the watermark of another history"
             )
-            try await bench.deliveries.note(partition: 1, whole: instant, in: first.history)
+            try await bench.deliveries.note(partition: 1, markedBefore: instant, in: first.history)
             try bench.equal(
                 try await bench.deliveries.watermark(partition: 1),
-                MarkWatermark(history: first.history, noted: first.history, whole: instant),
+                MarkWatermark(history: first.history, noted: first.history, markedBefore: instant),
                 "the watermark of this history"
             )
             let other = try await bench.deliveries.watermark(partition: 2)

@@ -90,19 +90,19 @@ struct DeliveryMarksTests {
             )
             let first = try await queue.watermark(partition: 1)
             let instant = Timestamp(ms: 1_795_165_200_000)
-            try await queue.note(partition: 1, whole: instant, in: first.history)
+            try await queue.note(partition: 1, markedBefore: instant, in: first.history)
             // The replica of a missing master is promoted, and continues with its own data.
             _ = try await client.send(RedisCommand("REPLICAOF", ["127.0.0.1", "1"]))
             _ = try await client.send(RedisCommand("REPLICAOF", ["NO", "ONE"]))
             let second = try await queue.watermark(partition: 1)
             #expect(second.history != first.history && second.history.count == 40)
-            #expect(second.noted == first.history && second.whole == instant)
+            #expect(second.noted == first.history && second.markedBefore == instant)
             let later = instant + .seconds(60)
-            try await queue.note(partition: 1, whole: later, in: first.history)
+            try await queue.note(partition: 1, markedBefore: later, in: first.history)
             #expect(try await queue.watermark(partition: 1) == second)
-            try await queue.note(partition: 1, whole: later, in: second.history)
+            try await queue.note(partition: 1, markedBefore: later, in: second.history)
             let third = try await queue.watermark(partition: 1)
-            #expect(third.noted == second.history && third.whole == later)
+            #expect(third.noted == second.history && third.markedBefore == later)
         }
     }
 

@@ -268,11 +268,11 @@ struct RepartitionFailureTests {
             let harness = try await RedisHarness(client: client, former: 1)
             let queue = harness.queue
             let history = try await queue.watermark(partition: 1).history
-            try await queue.note(partition: 1, whole: Timestamp(ms: 5), in: history)
-            #expect(try await queue.watermark(partition: 1).whole == Timestamp(ms: 5))
+            try await queue.note(partition: 1, markedBefore: Timestamp(ms: 5), in: history)
+            #expect(try await queue.watermark(partition: 1).markedBefore == Timestamp(ms: 5))
             try await harness.work(.deliveries).begin()
-            try await queue.note(partition: 1, whole: Timestamp(ms: 9), in: history)
-            #expect(try await queue.watermark(partition: 1).whole == Timestamp(ms: 5))
+            try await queue.note(partition: 1, markedBefore: Timestamp(ms: 9), in: history)
+            #expect(try await queue.watermark(partition: 1).markedBefore == Timestamp(ms: 5))
         }
     }
 }

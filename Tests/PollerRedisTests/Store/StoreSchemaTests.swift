@@ -62,7 +62,7 @@ import Testing
             pinned(MetaField.self) == """
                 trimmed=trimmed newestSetAside=setaside turn=turn seen=seen back=back gap=gap gapEnd=gapend \
                 gapsSum=gaps joined=joined confirmed=confirmed history=history \
-                whole=whole keysVersion=keys reduced=faded compacted=compacted split=split splitting=splitting \
+                markedBefore=whole keysVersion=keys reduced=faded compacted=compacted split=split splitting=splitting \
                 splitter=splitter
                 """
         )

@@ -12,7 +12,7 @@
 -- COST     one INFO of a section, one read and one write
 local history = string.match(call('INFO', 'replication'), 'master_replid:(%x+)') or ''
 if history ~= '' and ARGV[1] == history and not call('HGET', KEYS[1], META.splitting) then
-  call('HSET', KEYS[1], META.history, history, META.whole, ARGV[2])
+  call('HSET', KEYS[1], META.history, history, META.markedBefore, ARGV[2])
 end
-local recorded = call('HMGET', KEYS[1], META.history, META.whole)
+local recorded = call('HMGET', KEYS[1], META.history, META.markedBefore)
 return { history, recorded[1] or '', recorded[2] or '0' }

@@ -7,14 +7,14 @@
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     nothing to return it; else the values to set, as they were returned
--- RETURNS  {now ms of the queue, back, gap, its end, sum of gaps, reduced, history, whole, compacted,
+-- RETURNS  {now ms of the queue, back, gap, its end, sum of gaps, reduced, history, marked before, compacted,
 --          newest outbox id}
 -- COST     five commands
 local stream = key(KEY.outbox)
 if #ARGV == 0 then
   local wall = clock()
-  local m = call('HMGET', M, META.back, META.gap, META.gapEnd, META.gapsSum, META.reduced, META.history, META.whole,
-    META.compacted, META.seen)
+  local m = call('HMGET', M, META.back, META.gap, META.gapEnd, META.gapsSum, META.reduced, META.history,
+    META.markedBefore, META.compacted, META.seen)
   local back = max(number(m[1] or 0), number(m[9] or 0) - wall)
   local newest = redis.pcall('XINFO', 'STREAM', stream)
   local last = ''
@@ -27,7 +27,7 @@ end
 local current = call('HMGET', M, META.back, META.seen)
 call('HSET', M, META.back, int(max(number(ARGV[2]), number(current[1] or 0))),
   META.seen, int(max(number(ARGV[1]), number(current[2] or 0))))
-local fields = { META.gap, META.gapEnd, META.gapsSum, META.reduced, META.history, META.whole, META.compacted }
+local fields = { META.gap, META.gapEnd, META.gapsSum, META.reduced, META.history, META.markedBefore, META.compacted }
 for at, field in ipairs(fields) do
   if ARGV[at + 2] ~= '' then call('HSET', M, field, ARGV[at + 2]) end
 end
