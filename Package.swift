@@ -277,7 +277,7 @@ let package = Package(
 
         // The texts for payers in their languages, for pages and emails.
         .target(
-            name: "PollerWords",
+            name: "PollerLocalization",
             dependencies: [
                 "SafeNumbers", "JSONText", "PollerPayments", "PollerWatches", "PollerIdentity",
                 "PollerWire",
@@ -293,7 +293,7 @@ let package = Package(
                 "SafeNumbers",
                 "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
                 "PollerDeliveries", "Poller", "PollerIncidents", "PollerQueue", "PollerIdentity",
-                "PollerNet", "PollerWords",
+                "PollerNet", "PollerLocalization",
                 "StandardWebhooks", "CCurl",
                 nioCore, nioPosix, nioHTTP1, nioSSL, lifecycle, mustache,
             ],
@@ -335,7 +335,7 @@ let package = Package(
                 "PollerDeliveries", "Poller", "PollerHints", "PollerIncidents", "PollerQueue",
                 "PollerIdentity", "PollerHTTP",
                 "PollerNet",
-                "PollerWords",
+                "PollerLocalization",
                 "SecretFiles", "StandardWebhooks", "StripeAPI", hummingbird, hummingbirdCore,
                 nioCore,
                 nioHTTP1, nioPosix, logging, metrics,
@@ -564,11 +564,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "PollerWordsTests",
+            name: "PollerLocalizationTests",
             dependencies: [
                 "SafeNumbers", "JSONText", "PollerPayments", "PollerWatches", "PollerIdentity",
                 "PollerTesting",
-                "PollerWire", "PollerWords",
+                "PollerWire", "PollerLocalization",
             ],
             swiftSettings: settings
         ),
@@ -578,7 +578,7 @@ let package = Package(
                 "PollerOperations", "PollerPayments", "PollerWatches", "PollerDeliveries",
                 "PollerIncidents", "PollerQueue", "PollerIdentity", "PollerChannels", "PollerNet",
                 "PollerTesting",
-                "PollerWords", nioCore,
+                "PollerLocalization", nioCore,
                 nioSSL,
             ],
             swiftSettings: settings
@@ -604,7 +604,7 @@ let package = Package(
                 "PollerAPI",
                 "PollerChannels", "PollerNet",
                 "PollerTesting",
-                "PollerUpstreams", "PollerWire", "PollerWords", "StripeAPI", logging,
+                "PollerUpstreams", "PollerWire", "PollerLocalization", "StripeAPI", logging,
             ],
             exclude: ["Fixtures"],
             swiftSettings: settings
@@ -638,7 +638,7 @@ let package = Package(
                 "PollerDeliveries", "Poller", "PollerHints", "PollerIncidents", "PollerQueue",
                 "PollerIdentity", "PollerAPI",
                 "PollerGateway", "PollerClient",
-                "PollerNet", "PollerRedis", "PollerTesting", "PollerWords", "RedisClient",
+                "PollerNet", "PollerRedis", "PollerTesting", "PollerLocalization", "RedisClient",
                 "StripeAPI", "pollerctl", arguments, httpClient, nioCore,
                 nioEmbedded, nioPosix, nioHTTP1, lifecycle, metrics, logging, crypto,
             ],

@@ -1,10 +1,10 @@
 import Foundation
 import JSONText
 import PollerIdentity
+import PollerLocalization
 import PollerNet
 import PollerTesting
 import PollerWire
-import PollerWords
 import StripeAPI
 import Testing
 

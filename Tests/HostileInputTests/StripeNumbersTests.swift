@@ -1,8 +1,8 @@
 import Foundation
 import JSONText
 import PollerIdentity
+import PollerLocalization
 import PollerTesting
-import PollerWords
 import StripeAPI
 import Testing
 

@@ -1,7 +1,7 @@
 import JSONText
 import PollerIdentity
+import PollerLocalization
 import PollerTesting
-import PollerWords
 import Testing
 
 @testable import Poller

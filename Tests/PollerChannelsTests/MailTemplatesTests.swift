@@ -1,10 +1,10 @@
 import Foundation
 import PollerIdentity
 import PollerIncidents
+import PollerLocalization
 import PollerPayments
 import PollerTesting
 import PollerWatches
-import PollerWords
 import Testing
 
 @testable import PollerChannels

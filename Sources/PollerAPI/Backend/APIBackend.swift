@@ -3,12 +3,12 @@ package import PollerDeliveries
 package import PollerHints
 package import PollerIdentity
 package import PollerIncidents
+package import PollerLocalization
 package import PollerNet
 package import PollerOperations
 package import PollerPayments
 package import PollerQueue
 package import PollerWatches
-package import PollerWords
 
 /// The stores and services that the routes use.
 package struct APIBackend: Sendable {

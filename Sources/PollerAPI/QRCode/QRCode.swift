@@ -1,4 +1,4 @@
-import PollerWords
+import PollerLocalization
 
 /// A QR code of a text: its dark and light modules.
 ///

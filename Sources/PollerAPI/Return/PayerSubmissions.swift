@@ -3,10 +3,10 @@ import Logging
 import Poller
 import PollerDeliveries
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
 import PollerQueue
 import PollerWatches
-import PollerWords
 import Synchronization
 
 /// Submissions of payers, and of services on their behalf, to the upstream.

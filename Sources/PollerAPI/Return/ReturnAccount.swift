@@ -1,8 +1,8 @@
 import Hummingbird
 import Logging
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
-import PollerWords
 
 // The refund account that a payer enters on the return page.
 //

@@ -4,10 +4,10 @@ import Hummingbird
 import Logging
 import Poller
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
 import PollerQueue
 import PollerWatches
-import PollerWords
 
 /// The immediate result of a form on the return page.
 ///

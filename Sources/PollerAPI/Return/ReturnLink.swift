@@ -3,10 +3,10 @@ import Hummingbird
 import Logging
 import Poller
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
 import PollerQueue
 import PollerWatches
-import PollerWords
 
 /// The link that leads a customer back to the bank.
 ///

@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
-import PollerWords
 
 /// The return page, built from the files in `ReturnPage`; one per shop, because its policy depends on the shop's colour
 /// and logo.

@@ -4,11 +4,11 @@ import JSONText
 import Logging
 import PollerDeliveries
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
 import PollerQueue
 import PollerWatches
 import PollerWire
-import PollerWords
 import SafeNumbers
 
 /// The return page, where customers see the actual state of their payment after the bank.

@@ -2,9 +2,9 @@ import Crypto
 import JSONText
 import Poller
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
 import PollerWatches
-import PollerWords
 
 /// The state of a payment on the return page: its colour, its icon, and whether more updates follow.
 ///

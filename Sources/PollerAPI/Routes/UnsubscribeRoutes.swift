@@ -3,9 +3,9 @@ import Hummingbird
 import Logging
 import PollerDeliveries
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
 import PollerQueue
-import PollerWords
 
 /// The unsubscribe links of emails: `GET` asks, `POST` unsubscribes.
 ///

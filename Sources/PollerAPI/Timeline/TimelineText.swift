@@ -1,6 +1,6 @@
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
-import PollerWords
 
 /// The English sentences of a payment's timeline, for support agents and operators.
 ///

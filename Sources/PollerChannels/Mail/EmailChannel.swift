@@ -3,10 +3,10 @@ import NIOPosix
 package import PollerDeliveries
 package import PollerIdentity
 import PollerIncidents
+import PollerLocalization
 package import PollerPayments
 import PollerQueue
 package import PollerWatches
-import PollerWords
 import ServiceLifecycle
 
 /// Delivers events by email through an SMTP relay.

@@ -1,8 +1,8 @@
 import Poller
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
 import PollerWatches
-import PollerWords
 
 /// The message to a customer for an event without a payment, derived from its status.
 ///

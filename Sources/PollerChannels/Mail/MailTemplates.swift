@@ -1,8 +1,8 @@
 import Foundation
 import Mustache
 package import PollerIdentity
+package import PollerLocalization
 import PollerPayments
-package import PollerWords
 
 /// Renders mails: the texts of ``PayerMessage`` in one template for text and one for HTML.
 ///

@@ -1,9 +1,9 @@
 import JSONText
 import Poller
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
 import PollerWatches
-import PollerWords
 
 /// The contents of a payment mail for an event: a payment and a next step, which ``PayerMessage`` puts into words.
 struct PaymentMail: Hashable, Sendable {

@@ -22,7 +22,7 @@ LAYERS = [
     {"Poller", "PollerDeliveries", "PollerIncidents"},
     {"PollerHints"},
     {"PollerPlanning"},
-    {"PollerRedis", "PollerNet", "PollerWords", "PollerTesting"},
+    {"PollerRedis", "PollerNet", "PollerLocalization", "PollerTesting"},
     {"PollerUpstreams", "PollerChannels", "PollerGateway", "PollerAPI", "PollerTracing"},
     {"pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench"},
     {"pollerd-program", "pollerctl-program", "stripe-sandbox-program", "poller-program"},

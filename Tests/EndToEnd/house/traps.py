@@ -10,7 +10,7 @@ from . import Tree, rule, swift
 READS_FROM_OUTSIDE = {
     "SafeNumbers", "JSONText", "SecretFiles", "ChildPrograms", "RedisClient", "PollerWire", "PollerHTTP", "PollerClient",
     "PollerRedis", "PollerNet", "PollerGateway", "PollerTracing", "pollerd", "pollerctl",
-    "PollerIdentity", "PollerQueue", "Poller", "PollerUpstreams", "PollerWords", "PollerAPI", "PollerChannels",
+    "PollerIdentity", "PollerQueue", "Poller", "PollerUpstreams", "PollerLocalization", "PollerAPI", "PollerChannels",
     "PollerOperations", "PollerPayments", "PollerWatches", "PollerDeliveries", "PollerHints", "PollerIncidents", "PollerPlanning",
     "StandardWebhooks", "Stripe/StripeAPI", "Stripe/StripeSandbox",
 }

@@ -2,9 +2,9 @@ import Foundation
 import JSONText
 import Logging
 import PollerIdentity
+import PollerLocalization
 import PollerTesting
 import PollerWire
-import PollerWords
 import StripeAPI
 import Synchronization
 import Testing

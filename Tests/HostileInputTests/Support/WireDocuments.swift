@@ -1,8 +1,8 @@
 import JSONText
 import PollerIdentity
+import PollerLocalization
 import PollerTesting
 import PollerWire
-import PollerWords
 import Testing
 
 @testable import Poller

@@ -1,7 +1,7 @@
 import Foundation
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
-import PollerWords
 import Testing
 
 @testable import PollerAPI

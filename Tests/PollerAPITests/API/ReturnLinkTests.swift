@@ -1,9 +1,9 @@
 import JSONText
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
 import PollerTesting
 import PollerWatches
-import PollerWords
 import Testing
 
 @testable import PollerAPI

@@ -4,10 +4,10 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
 import PollerTesting
 import PollerWatches
-import PollerWords
 import Testing
 
 @testable import PollerAPI

@@ -3,7 +3,7 @@ import PollerIdentity
 import PollerPayments
 import Testing
 
-@testable import PollerWords
+@testable import PollerLocalization
 
 @Suite("The time zone of a payer")
 struct PayerZoneTests {

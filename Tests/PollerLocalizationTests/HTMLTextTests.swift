@@ -1,5 +1,5 @@
+import PollerLocalization
 import PollerTesting
-import PollerWords
 import Testing
 
 @Suite("Text in HTML")

@@ -2,7 +2,7 @@ import JSONText
 import PollerIdentity
 import Testing
 
-@testable import PollerWords
+@testable import PollerLocalization
 
 @Suite("The shop's return link")
 struct ShopReturnLinkTests {

@@ -3,7 +3,7 @@ import PollerPayments
 import PollerWatches
 import Testing
 
-@testable import PollerWords
+@testable import PollerLocalization
 
 @Suite("The texts for payers")
 struct PayerWordsTests {

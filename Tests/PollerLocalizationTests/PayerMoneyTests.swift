@@ -3,7 +3,7 @@ import PollerPayments
 import PollerWatches
 import Testing
 
-@testable import PollerWords
+@testable import PollerLocalization
 
 @Suite("Amounts, dates and languages")
 struct PayerMoneyTests {

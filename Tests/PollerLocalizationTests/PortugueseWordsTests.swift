@@ -1,6 +1,6 @@
 import Testing
 
-@testable import PollerWords
+@testable import PollerLocalization
 
 /// The one set of Portuguese texts is for payers in Portugal and in Brazil.
 @Suite("The Portuguese texts")
