@@ -172,7 +172,7 @@ where Deliveries: DeliveryQueue & MarkWatermarkStore, C.Duration == Duration, C.
                     watermarks[partition] = MarkWatermark(
                         history: watermark.history,
                         noted: "",
-                        whole: watermark.whole
+                        markedBefore: watermark.markedBefore
                     )
                 }
             }

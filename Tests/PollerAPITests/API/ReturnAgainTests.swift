@@ -2,7 +2,7 @@ import PollerIdentity
 import PollerPayments
 import PollerTesting
 import PollerWatches
-import PollerWords
+import PollerLocalization
 import Testing
 
 @testable import PollerAPI
