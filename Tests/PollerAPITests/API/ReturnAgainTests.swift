@@ -1,8 +1,8 @@
 import PollerIdentity
+import PollerLocalization
 import PollerPayments
 import PollerTesting
 import PollerWatches
-import PollerLocalization
 import Testing
 
 @testable import PollerAPI

@@ -90,7 +90,7 @@ struct RefundEventTests {
         let failed = RefundProgress(.failed, 500)
         #expect(scenario.recorded.last?.payment?.refund == failed)
         #expect(scenario.look("succeeded", "one again").isEmpty)
-        #expect(scenario.watch.remembered?.refund == failed)
+        #expect(scenario.watch.reportedPayment?.refund == failed)
         // Another refund replaces it.
         #expect(scenario.look("succeeded", "three") == ["payment.partially_refunded"])
         #expect(scenario.recorded.last?.payment?.refund == nil)
