@@ -49,6 +49,7 @@ package struct OrderKey: Hashable, Sendable {
 /// *Event numbers* begin again at 1 when a watch was purged and its source is enqueued again, and go back when the
 /// shard of the watch loses its last writes. So a lower number counts if its poll was later, unless it would take back
 /// money that an earlier event has shown. Only an event of the poll that got the right, or of a later one, frees it.
+/// Its number is higher than all known at the grant, even if the clock was set back since, or its time is later.
 ///
 /// *Versions*: each change raises ``version``. A store accepts a change only over the version it was derived from, so
 /// of two processes one reads again.
@@ -62,7 +63,7 @@ package struct Order: Hashable, Sendable {
         /// The number of its last applied event; 0 before the first.
         package let seq: Int
         package let payment: Payment
-        /// The latest time of a poll whose event was applied; `nil` if it is unknown.
+        /// The latest time of a poll whose event was applied, or of a grant before it; `nil` if it is unknown.
         package var polledAt: Timestamp?
 
         /// Whether it has ended without any money.
@@ -83,11 +84,11 @@ package struct Order: Hashable, Sendable {
     package struct Right: Hashable, Sendable {
         /// The member that has it.
         package let holder: WatchKey
-        /// The number of the holder's last event at the grant.
+        /// The number of the holder's last event at the grant; if its numbers began again, the last known one.
         package let seq: Int
         /// The number of grants, from 1.
         package let number: Int
-        /// The time of the poll that got it; `nil` if it is unknown.
+        /// The time of the poll that got it, but later than a failure before the grant; `nil` if it is unknown.
         package var polledAt: Timestamp?
     }
 
@@ -137,13 +138,16 @@ package struct Order: Hashable, Sendable {
     ) -> [EventSubject]? {
         let before = summary
         var noted = Member(key: member, seq: seq, payment: payment, polledAt: polledAt)
+        // By its number, the event is of the poll that got the right, or of a later one.
+        let granted = right.flatMap { $0.holder == member && seq > $0.seq ? $0.polledAt : nil }
         if let index = members.firstIndex(where: { $0.key == member }) {
             let known = members[index]
             guard known.isOlder(than: noted) else { return nil }
             // A clock that was set back must not make an earlier event look later.
-            noted.polledAt = [known.polledAt, polledAt].compactMap(\.self).max()
+            noted.polledAt = [known.polledAt, polledAt, granted].compactMap(\.self).max()
             members[index] = noted
         } else {
+            noted.polledAt = [polledAt, granted].compactMap(\.self).max()
             guard add(noted) else { return nil }
         }
         version += 1
@@ -188,7 +192,15 @@ package struct Order: Hashable, Sendable {
             return right.holder == member ? .granted(right.number) : .refused(right.holder)
         }
         let number = (right?.number ?? 0).addingSaturating(1)
-        right = Right(holder: member, seq: seq, number: number, polledAt: polledAt)
+        let known = members.first { $0.key == member }
+        // A known failure was before the grant, even if the clock was set back since.
+        let failedAt = known.flatMap { $0.hasFailed ? $0.polledAt : nil } ?? .earliest
+        right = Right(
+            holder: member,
+            seq: max(seq, known?.seq ?? 0),
+            number: number,
+            polledAt: polledAt.map { max($0, failedAt + .milliseconds(1)) }
+        )
         version += 1
         return .granted(number)
     }

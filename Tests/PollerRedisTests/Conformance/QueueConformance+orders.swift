@@ -191,6 +191,17 @@ extension QueueConformance {
             let elsewhere = try await service.take(bench.watch("1", of: "B78"))
             try bench.equal(elsewhere, .granted(1), "the right for another order")
         },
+        ConformanceCase("a failure after the grant frees the right though the clock is set back") {
+            bench in
+            let service = OrderService(try bench.redis.orders)
+            let (first, second) = (bench.watch("1", of: "A77"), bench.watch("2", of: "A77"))
+            let failed = bench.paymentEvent(.failed, by: first.key, seq: 1)
+            let granted = failed.polledAt + .seconds(5)
+            try bench.equal(try await service.take(first, at: granted), .granted(1), "the first")
+            _ = try await service.note(failed)
+            let next = try await service.take(second, at: failed.polledAt)
+            try bench.equal(next, .granted(2), "after the failure")
+        },
         ConformanceCase("one of many simultaneous requests for the right to charge is granted") {
             bench in
             let service = OrderService(try bench.redis.orders)

@@ -128,6 +128,20 @@ struct OrderTests {
         }
     }
 
+    @Test("a clock that is set back neither keeps the right nor frees it")
+    func clockSetBack() {
+        func time(_ ms: Int64) -> Timestamp { Timestamp(ms: ms) }
+        var order = Order(key: key)
+        #expect(order.take(member("1"), seq: 2, at: time(200)) == .granted(1))
+        // The number of the failure shows that it was after the grant.
+        #expect(order.note(member("1"), seq: 3, payment(.failed), at: time(100)) != nil)
+        // The member requests it again, and its earlier failure looks later than that.
+        #expect(order.take(member("1"), seq: 3, at: time(110)) == .granted(2))
+        #expect(order.take(member("2"), seq: 1, at: time(120)) == .refused(member("1")))
+        #expect(order.note(member("1"), seq: 4, payment(.failed), at: time(110)) != nil)
+        #expect(order.take(member("2"), seq: 1, at: time(130)) == .granted(3))
+    }
+
     @Test("a member charges again with a new number after its own attempt failed")
     func ownTry() {
         var order = Order(key: key)
