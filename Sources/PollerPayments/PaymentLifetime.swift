@@ -26,7 +26,7 @@ package struct PaymentLifetime: Hashable, Sendable {
     ///
     /// Stripe states 30 to 90 days for the payer's bank; ten more are for the shop's response. *Source*:
     /// <https://docs.stripe.com/issuing/purchases/disputes>.
-    static let dispute = Duration.seconds(100 * 86_400)
+    package static let dispute = Duration.seconds(100 * 86_400)
 
     /// The latest expiry at the upstream; `nil` if there is none, or it is unknown.
     package let expiresAt: Timestamp?

@@ -97,10 +97,13 @@ extension Order {
         )
     }
 
-    /// The order as an item of the queue, with its payment state as status.
+    /// The order as an item of the queue, with its payment state as status, and its newest attempt as the last poll.
     package var watch: Watch {
         let began = createdAt ?? Timestamp(ms: 0)
-        let state = WatchState(status: seq == 0 ? nil : status)
+        let state = WatchState(
+            status: seq == 0 ? nil : status,
+            lastPolledAt: members.compactMap(\.polledAt).max()
+        )
         return Watch(
             key: key.watch,
             policy: .standard,
@@ -113,14 +116,20 @@ extension Order {
         )
     }
 
-    /// The memory for retention: how long the money of its members may change, so that the order is kept as long as
-    /// they are.
+    /// The memory for retention: how long the money of its members may change (`PaymentLife.changesUntil`), so that the
+    /// order is kept as long as they are.
     package var memory: PaymentMemory? {
         let last = members.compactMap { member -> Timestamp? in
             guard member.payment.state.wasPaid, let paidAt = member.payment.paidAt else {
                 return nil
             }
-            return (member.payment.method?.traits ?? .unknown).reversibleFor.map { paidAt + $0 }
+            let traits = member.payment.method?.traits ?? .unknown
+            let reversible = traits.reversibleFor.map { paidAt + $0 }
+            guard member.payment.state == .disputed, let seen = member.polledAt else {
+                return reversible
+            }
+            let decided = seen + PaymentLife.dispute
+            return max(reversible ?? decided, decided)
         }.max()
         return last.map { PaymentMemory(changesUntil: $0) }
     }

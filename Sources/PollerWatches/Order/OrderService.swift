@@ -66,7 +66,7 @@ package struct OrderQuery: Hashable, Sendable {
 /// enqueue with an order        ─▶ join: the order is known, with an attempt that awaits its customer, or the payment
 ///                                 of a watch that is open already
 /// payment.* in the outbox      ─▶ note: the order's state changes, order.* is recorded
-/// another event of a member    ─▶ the same, if the order missed its payment
+/// another event of a member    ─▶ the same, if the order missed its payment; the last one extends its retention
 /// a member is about to charge  ─▶ take: one of them may
 /// ```
 ///
@@ -114,11 +114,18 @@ package struct OrderService: Sendable {
         let key = OrderKey(account: event.key.account, order: order)
         let recorded: [Event]? = try await changing(key) { order in
             let before = order
+            var payment = payment
             if !Self.isOfPayment(event) {
                 // Mostly the payment's own event came before. Until the end only another state shows that it did not.
-                let known = order.members.first { $0.key == event.key }?.payment
-                let knownState = known?.state ?? .awaitingCustomer
-                if known == payment || !event.final && knownState == payment.state { return nil }
+                let known = order.members.first { $0.key == event.key }
+                let knownState = known?.payment.state ?? .awaitingCustomer
+                if known?.payment == payment || !event.final && knownState == payment.state {
+                    // The age of an order counts from the ends of its attempts.
+                    guard let known, event.closed != nil, known.polledAt != event.polledAt else {
+                        return nil
+                    }
+                    payment = known.payment
+                }
             }
             let noted = order.note(event.key, seq: event.seq, payment, at: event.polledAt)
             guard let subjects = noted else { return nil }
@@ -130,14 +137,15 @@ package struct OrderService: Sendable {
 
     /// Adds a payment to an order before its first event.
     ///
-    /// With `isMostlyNew` the first call writes, as for an order that does not exist yet; otherwise it reads.
+    /// With `isMostlyNew` the first call writes, as for an order that does not exist yet; otherwise it reads. A known
+    /// payment begins again then: the order is stored unchanged, which extends its retention.
     func join(
         _ key: OrderKey,
         _ member: Order.Member,
         isMostlyNew: Bool
     ) async throws(StoreError) {
         let _: Bool? = try await changing(key, isMostlyNew: isMostlyNew) { order in
-            order.join(member) == nil ? nil : ([], true)
+            order.join(member) == nil && !isMostlyNew ? nil : ([], true)
         }
     }
 

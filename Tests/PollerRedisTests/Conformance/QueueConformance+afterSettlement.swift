@@ -174,7 +174,77 @@ extension QueueConformance {
             try await bench.harness.advance(by: day * 121)
             try await bench.purge(order.watch)
             try bench.equal(try await bench.redis.orders.order(order), nil, "after the retention")
-        }
+        },
+        ConformanceCase("an order is kept for its newest payment, however old the order is") {
+            bench in
+            let service = OrderService(try bench.redis.orders)
+            let order = bench.order("A1")
+            let home = bench.partition(of: order.watch)
+            for name in ["1", "2"] {
+                let now = try await bench.claim(in: home).now
+                let payment = Payment(
+                    state: .paid,
+                    amount: 1099,
+                    amountReceived: 1099,
+                    method: PaymentMethod("card"),
+                    paidAt: now
+                )
+                _ = try await service.note(
+                    Event(
+                        bench.watch(name, of: "A1"),
+                        of: .payment(.paid),
+                        payment: payment,
+                        polledAt: now
+                    )
+                )
+                try await bench.harness.advance(by: day * 100)
+                try await bench.purge(order.watch)
+            }
+            // A card payment may go back for 150 days, and is kept for 180 days after its last poll at most.
+            let kept = try await bench.redis.orders.order(order)
+            try bench.equal(kept?.members.count, 2, "its attempts on day 200")
+            try await bench.harness.advance(by: day * 52)
+            try await bench.purge(order.watch)
+            try bench.equal(try await bench.redis.orders.order(order), nil, "after the retention")
+        },
+        ConformanceCase("the age of an order counts from the end or the restart of an attempt") {
+            bench in
+            let service = OrderService(try bench.redis.orders)
+            let order = bench.order("A1")
+            let home = bench.partition(of: order.watch)
+            let (first, last) = (bench.watch("1", of: "A1"), bench.watch("1", of: "A1", seq: 1))
+            let payment = bench.payment(.authorised)
+            let now = try await bench.claim(in: home).now
+            _ = try await service.note(
+                Event(first, of: .payment(.authorised), payment: payment, polledAt: now)
+            )
+            try await bench.harness.advance(by: day * 20)
+            let end = try await bench.claim(in: home).now
+            _ = try await service.note(
+                Event(last, closed: .expired, payment: payment, polledAt: end)
+            )
+            try await bench.harness.advance(by: day * 20)
+            try await bench.purge(order.watch)
+            let ended = try await bench.redis.orders.order(order)
+            try bench.equal(ended?.members.map(\.seq), [2], "the attempt that has ended")
+            let enqueuer = Enqueuer(
+                watches: bench.watches,
+                deliveries: bench.deliveries,
+                orders: service
+            )
+            _ = try await enqueuer.enqueue([try NewWatch(key: first.key, order: order.order)])
+            _ = try await bench.watches.cancel(first.key)
+            try await bench.harness.advance(by: day * 20)
+            try await bench.purge(order.watch)
+            try bench.equal(
+                try await bench.redis.orders.order(order),
+                ended,
+                "after the restart"
+            )
+            try await bench.harness.advance(by: day * 11)
+            try await bench.purge(order.watch)
+            try bench.equal(try await bench.redis.orders.order(order), nil, "after the retention")
+        },
     ]
 }
 

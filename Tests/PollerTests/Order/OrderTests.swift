@@ -173,6 +173,24 @@ struct OrderTests {
         #expect(order.members.count == Order.membersMax)
     }
 
+    @Test("an order is remembered while one of its attempts may still be disputed")
+    func memory() {
+        let day = Duration.seconds(86_400)
+        let paidAt = Timestamp(ms: 1_795_165_200_125)
+        var order = Order(key: key)
+        let disputed = Payment(
+            state: .disputed,
+            amount: 1099,
+            amountReceived: 1099,
+            method: PaymentMethod("card"),
+            paidAt: paidAt
+        )
+        // On day 140 of the 150 in which a card payment may go back.
+        _ = order.note(member("1"), seq: 1, disputed, at: paidAt + day * 140)
+        let until = order.memory?.changesUntil ?? paidAt
+        #expect(until >= paidAt + day * 240)
+    }
+
     @Test("an order is equal to its stored and parsed text")
     func stored() throws {
         var order = Order(key: key, createdAt: Timestamp(ms: 1_795_165_200_125))

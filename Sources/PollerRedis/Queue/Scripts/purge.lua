@@ -20,8 +20,8 @@ if #ids == 0 then return 0 end
 
 -- Returns from when the age of an item that stays counts, ms, and the seq of its last event. The last day on which the
 -- payment may change is the tenth value of the stored payment (PaymentMemory). The last poll is the fifth value of the
--- state (WatchRecord); an order, which is not polled, has its creation time. The minute and second of that poll are
--- added, so that the items of one day are not all checked in one call.
+-- state (WatchRecord), for an order that of its newest attempt. Without one, the creation time counts. The minute and
+-- second of that poll are added, so that the items of one day are not all checked in one call.
 local PAYMENT, STATE = '^' .. string.rep('[^|]*|', 9) .. '(%w+)', '^' .. string.rep('[^|]*|', 4) .. '(%d+)'
 local function kept_since(id)
   local w = call('HMGET', key(KEY.item, id), ITEM.closed, ITEM.payment, ITEM.state, ITEM.began, ITEM.seq)
