@@ -156,15 +156,25 @@ struct WatchRecord: Sendable {
     }
 
     /// Restarts a closed watch; the numbers of its events continue.
+    ///
+    /// For the same order it keeps the evidence of received money, without the last report, and its charge.
     mutating func restart(_ new: NewWatch, now: Timestamp) {
         let (lastRun, lastSeq, kept, forgotten) = (run, seq, log, forgottenSeq)
         let lastNotes = notes
+        let isSameOrder = new.order != nil && new.order == order
+        let (lastPayment, progress) = (isSameOrder ? payment : nil, state.charge)
         self = WatchRecord(new, now: now)
         run = lastRun + 1
         seq = lastSeq
         log = kept
         notes = lastNotes
         forgottenSeq = forgotten
+        guard var evidence = lastPayment, evidence.money != nil else { return }
+        evidence.object = ""
+        evidence.payment = ""
+        evidence.step = ""
+        payment = evidence
+        if progress.charge != nil { state.charge = progress }
     }
 
     /// Restarts a quarantined watch, with its original span and all requested options.

@@ -96,6 +96,53 @@ extension QueueConformance {
             try await bench.enqueue(key)
             try bench.equal(try await bench.snapshot(key).watch.payment, nil, "in a new run")
         },
+        ConformanceCase("a restart for the same order keeps the evidence of received money") {
+            bench in
+            let charge = ChargeID(unchecked: "ch_1")
+            let (order, other) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
+            var money = bench.money
+            money.id = charge
+            money.isDuplicate = true
+            var unknown = money
+            unknown.captured = .zero
+            unknown.hasUnknownSum = true
+            for (name, received, former, next) in [
+                ("same", money, order, order), ("unknown", unknown, order, order),
+                ("unpaid", nil, order, order), ("other", money, order, other),
+                ("left", money, order, nil), ("without", money, nil, nil),
+            ] as [(String, ChargeFacts?, OrderID?, OrderID?)] {
+                let key = bench.key(name)
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, order: former)])
+                var memory = PaymentMemory(
+                    object: "abc-_1",
+                    payment: "k3f9a2",
+                    step: "abcdef",
+                    money: received
+                )
+                let commit = bench.eventCommit(try await bench.take(key), [.status])
+                var state = commit.change.state
+                state.charge = .succeeded(charge)
+                let change = WatchChange(
+                    state: state,
+                    payment: memory,
+                    events: commit.change.events
+                )
+                _ = try await bench.watches.commit([
+                    Commit(ref: commit.ref, verdict: .close(.settled), change: change)
+                ])
+                _ = try await bench.watches.enqueue([try NewWatch(key: key, order: next)])
+                let lease = try await bench.take(key)
+                // The new run reports the payment again.
+                memory.object = ""
+                memory.payment = ""
+                memory.step = ""
+                let isKept = received != nil && former != nil && former == next
+                try bench.equal(lease.item.payment, isKept ? memory : nil, "\(name): the payment")
+                let begun = WatchState(charge: isKept ? .succeeded(charge) : .none)
+                try bench.equal(lease.item.state, begun, "\(name): the state")
+                try bench.equal(lease.item.run, 2, "\(name): the run")
+            }
+        },
         ConformanceCase(
             "the first secret from a poll is kept, and one from a request replaces it"
         ) {

@@ -15,8 +15,9 @@
 --          deadline is damaged
 -- USES     lib_texts, lib_created_index, lib_search_index, lib_compacted_events, lib_read_item
 -- COST     one read and one write for a new watch, one more if it has a long value, one per entry in the search index,
---          two or three per former entry of a restarted watch, three writes per lane and about three per hundred new
---          watches. For a watch that is read and is not new, the reads of read_item
+--          two or three per former entry of a restarted watch, one read for a restart with the same order, three writes
+--          per lane and about three per hundred new watches. For a watch that is read and is not new, the reads of
+--          read_item
 local now, wall, back = clocks()
 local step = ARGV[1]
 local requests, found, is_rejected = {}, {}, false
@@ -102,6 +103,22 @@ local function join_options(item, goal, new)
   return adds_act
 end
 
+-- The charge in a state (WatchRecord) that has an id.
+local MADE_CHARGE = '^[^|]*|[^|]*|[^|]*|[^|]*|[^|]*|[^|]*|([sp][^|]+)'
+
+-- Adds the evidence of received money of a closed watch, and its charge, to the values of a restart for the same order:
+-- it must not be charged again, and a duplicate stays one. The first three values of a stored payment (PaymentMemory),
+-- the last report, become empty, so that the new run reports the payment. The fourth is the received sum. An unknown sum
+-- is a mark in the ninth.
+local function keep_evidence(item, values)
+  local former = call('HMGET', item, ITEM.payment, ITEM.state)
+  local sum, rest = match(former[1] or '', '^[^|]*|[^|]*|[^|]*|([^|]*)(.*)$')
+  if not sum or sum == '' and not find(rest, '^|[^|]*|[^|]*|[^|]*|[^|]*|[^|]*u') then return end
+  add(values, ITEM.payment, '|||' .. sum .. rest)
+  local charge = match(former[2] or '', MADE_CHARGE)
+  if charge then add(values, ITEM.state, '|0|0|0||0|' .. charge) end
+end
+
 local before = head_of_partition()
 local replies, written, due_by_lane, is_marked = {}, {}, {}, false
 -- The entries of new watches in the index by creation; and, by id, {hash, long values} of the watches that are new and
@@ -132,6 +149,7 @@ for n, new in ipairs(requests) do
     if charge ~= '' then add(long, LONG.charge, charge) end
     if charge ~= '' or is_long(secret) then add(values, ITEM.hasLong, charge ~= '' and '2' or '1') end
     if w[1] then
+      if order and order == w[9] then keep_evidence(item, values) end
       -- The entries of the former run would take the room of the new ones. The amount is found again from the first
       -- event on.
       remove_from_index(id)
