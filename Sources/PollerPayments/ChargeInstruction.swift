@@ -223,7 +223,7 @@ package enum ChargeProgress: Hashable, Sendable {
 /// The ID of a charge at the upstream, `ch_…` or `py_…`.
 package typealias ChargeID = SourceID
 
-/// The right to charge an order, granted by `OrderService.take(_:)`.
+/// The right to charge an order, granted by `OrderService.take(_:at:)`.
 package struct ChargeRight: Hashable, Sendable {
     package let order: OrderID
     /// The number of times that the right was granted to a source.

@@ -130,12 +130,23 @@ package enum SettleResult: Hashable, Sendable {
     /// Refused permanently; an operator must act.
     case refused(String)
     /// Not done; the attempt is repeated later, after `retryAfter` at least.
-    case postponed(String, retryAfter: Duration?)
+    ///
+    /// `isCertain`: no request of this attempt can have done it, now or later, because none was executed.
+    case postponed(String, retryAfter: Duration?, isCertain: Bool = false)
     /// Whether it was done is unknown until the next poll.
     case unknown(String)
 }
 
 extension SettleResult {
+    /// Whether the attempt has certainly done nothing.
+    package var isWithoutEffect: Bool {
+        switch self {
+        case .refused: true
+        case .postponed(_, _, let isCertain): isCertain
+        case .done, .superseded, .unknown: false
+        }
+    }
+
     /// The class of the result, for logs and metrics.
     package var name: String {
         switch self {

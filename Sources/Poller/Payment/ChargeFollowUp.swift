@@ -165,6 +165,11 @@ package struct ChargeFollowUp: FollowUp {
             object: object,
             timeout: limit
         )
+        // Until the next poll another attempt may be charged, unless a charge without this right is in doubt. If the
+        // store does not answer, this attempt keeps the right.
+        if case .postponed(_, _, true) = result, watch.state.charge == .none, let right {
+            try? await orders?.release(right.number, of: watch)
+        }
         guard case .unauthenticated(let secure?) = result, let threeDSecureWatcher else {
             return result
         }

@@ -63,13 +63,16 @@ package struct DeadlineFollowUp: FollowUp {
         _ timeout: Duration
     ) async -> SettleResult {
         let watch = context.watch
+        var right: Int?
         // An order is captured once, even if several attempts hold money.
         if act == .capture, let orders, let name = watch.order {
             do throws(StoreError) {
-                let answer = try await orders.take(watch, at: context.polledAt)
-                if case .refused(let other)? = answer {
+                switch try await orders.take(watch, at: context.polledAt) {
+                case .granted(let number)?: right = number
+                case .refused(let other)?:
                     let reason = "order \(name) is paid by \(other.source), or may still become so"
                     return .postponed(reason, retryAfter: PollDecider.refusedWait)
+                case nil: break
                 }
             } catch {
                 return .postponed("order \(name) could not be read: \(error)", retryAfter: nil)
@@ -78,6 +81,9 @@ package struct DeadlineFollowUp: FollowUp {
         guard let limit = leased.limit(timeout) else {
             return .postponed("the lease was about to end", retryAfter: nil)
         }
-        return await settler.settle(watch, by: act, timeout: limit)
+        let result = await settler.settle(watch, by: act, timeout: limit)
+        // Another hold of the order may be captured. If the store does not answer, this one keeps the right.
+        if let right, result.isWithoutEffect { try? await orders?.release(right, of: watch) }
+        return result
     }
 }

@@ -84,7 +84,9 @@ package enum ChargeResult: Hashable, Sendable {
     /// `attempt` identifies the key (`WatchState.chargeAttempt`); `nil` if it is unknown.
     case indeterminate(String, attempt: String? = nil)
     /// Not charged; the attempt is repeated later, after `retryAfter` at least.
-    case postponed(String, retryAfter: Duration?)
+    ///
+    /// `isCertain`: no request of this attempt can have charged, now or later, because none was executed.
+    case postponed(String, retryAfter: Duration?, isCertain: Bool = false)
 }
 
 extension ChargeResult {

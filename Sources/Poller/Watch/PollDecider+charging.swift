@@ -82,7 +82,7 @@ extension PollDecider {
             let wait = backoff(failures: state.failures, atLeast: nil, &generator)
             let error = "it is not known yet whether the charge was made: \(reason)"
             return failed(context, state, wait, error: error)
-        case .postponed(let reason, let retryAfter):
+        case .postponed(let reason, let retryAfter, _):
             state.failures += 1
             let least = bounded(retryAfter)
             let wait = backoff(failures: state.failures, atLeast: least, &generator)

@@ -125,7 +125,7 @@ extension PollDecider {
             state.failures = 0
             let error = "it may not be \(act.participle): \(reason)"
             return failed(context, state, Self.refusedWait, error: error)
-        case .postponed(let reason, let retryAfter):
+        case .postponed(let reason, let retryAfter, _):
             state.failures += 1
             let least = bounded(retryAfter)
             let wait = backoff(failures: state.failures, atLeast: least, &generator)

@@ -20,6 +20,10 @@ import StripeAPI
 /// | no response | `indeterminate` |
 /// | a card that requires 3D Secure, or was declined without it | `unauthenticated`, with a 3D Secure source |
 ///
+/// A `postponed` charge was certainly not made if no request was sent, or after a 401, a 403 or a rate limit, which
+/// Stripe checks before it executes a request (<https://docs.stripe.com/error-low-level>). After a lock or a key in
+/// use, another request may be in progress.
+///
 /// Two mechanisms prevent a duplicate charge of a source. A charge consumes a single-use source, and Stripe rejects
 /// further charges, even by the shop. A reusable source stays chargeable. The instruction's idempotency key protects it
 /// for at least 24 h, as long as Stripe keeps keys. After that a search protects it: before the charge, the customer's
@@ -113,7 +117,8 @@ package struct StripeCharger: Charger {
     ) async -> ChargeResult {
         let end = elapsed() + timeout
         guard let client = accounts.client(for: watch.key.account) else {
-            return .postponed("no API key for this account", retryAfter: Self.refusedPause)
+            let reason = "no API key for this account"
+            return .postponed(reason, retryAfter: Self.refusedPause, isCertain: true)
         }
         guard let source = Self.source(object) else { return Self.unreadable }
         guard let sum = instruction.sum(of: source) else { return Self.unclear }
@@ -135,7 +140,7 @@ package struct StripeCharger: Charger {
             switch await search.run(client, until: elapsed() + timeout / 2, elapsed, positions) {
             // A charge that was refunded since counts as made, because its own object shows the refund.
             case .found(let charge): return Self.made(charge)
-            case .unknown(let why): return Self.searchFailure(why)
+            case .unknown(let why): return Self.searchFailure(why, isCertain: true)
             case .nothing:
                 if let pause = waitForList(watch, attempt) {
                     let reason = "the charge of an attempt with another key may not be listed yet"
@@ -244,8 +249,11 @@ package struct StripeCharger: Charger {
         }
         let isLater = errorBody.code.map(Self.codesToRepeat.contains) ?? false
         switch failure.status {
-        case 401, 403: return .postponed("\(failure)", retryAfter: Self.refusedPause)
-        case 409, 429: return .postponed("\(failure)", retryAfter: nil)
+        case 401, 403:
+            return .postponed("\(failure)", retryAfter: Self.refusedPause, isCertain: true)
+        case 409, 429:
+            let isCertain = errorBody.code == "rate_limit"
+            return .postponed("\(failure)", retryAfter: nil, isCertain: isCertain)
         case 400 where isLater: return .postponed("\(failure)", retryAfter: nil)
         case 400 where errorBody.type == .idempotencyError && right != nil:
             // Another source was charged for the order, or this one with another description.
@@ -291,8 +299,9 @@ package struct StripeCharger: Charger {
         return .incomplete(received: received, wanted: sum.amount)
     }
 
-    private static func searchFailure(_ why: String) -> ChargeResult {
-        .postponed("the search for its charge continues: \(why)", retryAfter: nil)
+    private static func searchFailure(_ why: String, isCertain: Bool = false) -> ChargeResult {
+        let reason = "the search for its charge continues: \(why)"
+        return .postponed(reason, retryAfter: nil, isCertain: isCertain)
     }
 
     static func made(_ charge: StripeAPI.Charge) -> ChargeResult {

@@ -51,7 +51,8 @@ package struct StripeSettler: Settler {
         guard let client = accounts.client(for: watch.key.account) else {
             return .postponed(
                 "no API key for this account",
-                retryAfter: StripeCharger.refusedPause
+                retryAfter: StripeCharger.refusedPause,
+                isCertain: true
             )
         }
         // An intent with captured money cannot be cancelled. A final capture of 0 releases the rest of its
@@ -87,7 +88,9 @@ package struct StripeSettler: Settler {
         }
         let code = errorBody.code ?? ""
         switch failure.status {
-        case 401, 403: return .postponed("\(failure)", retryAfter: StripeCharger.refusedPause)
+        case 401, 403:
+            let pause = StripeCharger.refusedPause
+            return .postponed("\(failure)", retryAfter: pause, isCertain: true)
         case 404: return .superseded("\(failure)")
         case 409, 429: return .postponed("\(failure)", retryAfter: nil)
         case 400 where codesOfStatus.contains(code): return .superseded("\(failure)")

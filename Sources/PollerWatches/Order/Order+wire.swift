@@ -40,7 +40,9 @@ extension Order {
     /// The stored form: its version, a space, and the wire form with the times of the polls.
     ///
     /// `polled_ms` has the time of each member's last event, and `granted_ms` that of the right. Both are left out if
-    /// no time is known, as in orders that an earlier release stored.
+    /// no time is known, as in orders that an earlier release stored. `fresh` is the right's ``Right/isFresh``, left out
+    /// if false. `grants` has the number of grants if there is no right, because the last one was released. An earlier
+    /// release reads neither. It begins again at 1 then, which charges nothing twice: no earlier right has led to money.
     package var stored: String {
         let times = members.map(\.polledAt)
         var extra = ""
@@ -49,6 +51,8 @@ extension Order {
             extra += ",\"polled_ms\":[\(list.joined(separator: ","))]"
         }
         if let granted = right?.polledAt { extra += ",\"granted_ms\":\(granted.ms)" }
+        if right?.isFresh == true { extra += ",\"fresh\":true" }
+        if right == nil, grants > 0 { extra += ",\"grants\":\(grants)" }
         let json = wire.json
         return "\(version) " + (extra.isEmpty ? json : "\(json.dropLast())\(extra)}")
     }
@@ -91,9 +95,11 @@ extension Order {
                     holder: name(right.source, right.kind.rawValue),
                     seq: right.seq,
                     number: right.number,
-                    polledAt: time(json.member("granted_ms"))
+                    polledAt: time(json.member("granted_ms")),
+                    isFresh: json.member("fresh")?.bool == true
                 )
-            }
+            },
+            grants: json.member("grants")?.number.flatMap { Int(safe: $0) } ?? 0
         )
     }
 

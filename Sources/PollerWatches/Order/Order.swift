@@ -42,9 +42,11 @@ package struct OrderKey: Hashable, Sendable {
 /// member.
 ///
 /// *The right* goes to the first member that requests it. It is free again once that member's payment has ended without
-/// money *after* the grant, because earlier events say nothing about a charge in progress. Each grant raises its
-/// number, which is part of the charge's idempotency key. If a store has lost its last writes, two members may have the
-/// same number. They then send the same key, and the upstream rejects the second charge.
+/// money *after* the grant, because earlier events say nothing about a charge in progress. It is also free once the
+/// poll that got it has released it, because that poll has certainly charged nothing (``release(_:number:)``). So a
+/// member keeps it only while a charge may have been made. Each grant raises its number, which is part of the charge's
+/// idempotency key. If a store has lost its last writes, two members may have the same number. They then send the same
+/// key, and the upstream rejects the second charge.
 ///
 /// *Event numbers* begin again at 1 when a watch was purged and its source is enqueued again, and go back when the
 /// shard of the watch loses its last writes. So a lower number counts if its poll was later, unless it would take back
@@ -90,6 +92,8 @@ package struct Order: Hashable, Sendable {
         package let number: Int
         /// The time of the poll that got it, but later than a failure before the grant; `nil` if it is unknown.
         package var polledAt: Timestamp?
+        /// Whether only one poll has got it, so that this poll knows whether it was used; false if that is unknown.
+        package var isFresh = false
     }
 
     package let key: OrderKey
@@ -101,8 +105,10 @@ package struct Order: Hashable, Sendable {
     package private(set) var version: Int
     /// The attempts, in the order in which they became known.
     package private(set) var members: [Member]
-    /// The current right to charge it; `nil` before the first grant.
+    /// The current right to charge it; `nil` before the first grant, and after a release.
     package private(set) var right: Right?
+    /// The number of grants.
+    package private(set) var grants: Int
 
     /// Creates an order from the fields of a store; the defaults are those of a new one.
     package init(
@@ -111,7 +117,8 @@ package struct Order: Hashable, Sendable {
         seq: Int = 0,
         version: Int = 0,
         members: [Member] = [],
-        right: Right? = nil
+        right: Right? = nil,
+        grants: Int = 0
     ) {
         self.key = key
         self.createdAt = createdAt
@@ -119,6 +126,7 @@ package struct Order: Hashable, Sendable {
         self.version = SafeInteger.count(version)
         self.members = members
         self.right = right
+        self.grants = max(SafeInteger.count(grants), right?.number ?? 0)
     }
 
     /// The payment state of the order.
@@ -188,21 +196,40 @@ package struct Order: Hashable, Sendable {
             )
         }
         if let paid { return .refused(paid.key) }
-        if let right, !isFree(right) {
-            return right.holder == member ? .granted(right.number) : .refused(right.holder)
+        if let held = right, !isFree(held) {
+            guard held.holder == member else { return .refused(held.holder) }
+            if held.isFresh {
+                right?.isFresh = false
+                version += 1
+            }
+            return .granted(held.number)
         }
-        let number = (right?.number ?? 0).addingSaturating(1)
+        grants = grants.addingSaturating(1)
         let known = members.first { $0.key == member }
         // A known failure was before the grant, even if the clock was set back since.
         let failedAt = known.flatMap { $0.hasFailed ? $0.polledAt : nil } ?? .earliest
         right = Right(
             holder: member,
             seq: max(seq, known?.seq ?? 0),
-            number: number,
-            polledAt: polledAt.map { max($0, failedAt + .milliseconds(1)) }
+            number: grants,
+            polledAt: polledAt.map { max($0, failedAt + .milliseconds(1)) },
+            isFresh: true
         )
         version += 1
-        return .granted(number)
+        return .granted(grants)
+    }
+
+    /// Takes the right from a member whose poll got it and has certainly charged nothing.
+    ///
+    /// - Returns: false, without effect, if another poll has got this right too, because that poll may have charged; or
+    ///   if the member has another right, or none.
+    package mutating func release(_ member: WatchKey, number: Int) -> Bool {
+        guard let held = right, held.isFresh, held.holder == member, held.number == number else {
+            return false
+        }
+        right = nil
+        version += 1
+        return true
     }
 
     /// Counts events that are recorded with a change; the first change sets the time at which it became known.

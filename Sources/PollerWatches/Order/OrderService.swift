@@ -68,6 +68,7 @@ package struct OrderQuery: Hashable, Sendable {
 /// payment.* in the outbox      ─▶ note: the order's state changes, order.* is recorded
 /// another event of a member    ─▶ the same, if the order missed its payment; the last one extends its retention
 /// a member is about to charge  ─▶ take: one of them may
+/// nothing was charged          ─▶ release: another one may
 /// ```
 ///
 /// *Exactly once*: the reader of the outbox calls ``note(_:)`` at least once for each event. The member's event number
@@ -193,6 +194,16 @@ package struct OrderService: Sendable {
             return ([], true)
         }
         return answer
+    }
+
+    /// Releases a right to charge whose poll has certainly charged nothing, so that another attempt can be charged.
+    ///
+    /// It has no effect if another poll has got the right too.
+    package func release(_ number: Int, of watch: Watch) async throws(StoreError) {
+        guard let key = OrderKey(of: watch) else { return }
+        let _: Bool? = try await changing(key) { order in
+            order.release(watch.key, number: number) ? ([], true) : nil
+        }
     }
 
     /// Reads an order; `nil` for an unknown one.

@@ -18,7 +18,7 @@ public struct Order: WireObject, Hashable {
     public var paidBy: String?
     /// Further sources that were paid; `nil` if there are none.
     public var alsoPaidBy: [String]?
-    /// The attempt that may be charged; `nil` before the first charge.
+    /// The attempt that may be charged; `nil` before the first charge, and after one that was certainly not made.
     public var charging: Charging?
     /// The number of events recorded for the order.
     public var seq = 0

@@ -202,6 +202,21 @@ extension QueueConformance {
             let next = try await service.take(second, at: failed.polledAt)
             try bench.equal(next, .granted(2), "after the failure")
         },
+        ConformanceCase("a right that was released is granted to another attempt") { bench in
+            let service = OrderService(try bench.redis.orders)
+            let (first, second) = (bench.watch("1", of: "A77"), bench.watch("2", of: "A77"))
+            try bench.equal(try await service.take(first), .granted(1), "the first")
+            try await service.release(1, of: second)
+            let kept = try await service.take(second)
+            try bench.equal(kept, .refused(first.key), "before the release")
+            try await service.release(1, of: first)
+            try bench.equal(try await service.take(second), .granted(2), "after the release")
+            // Another poll with the same right may have charged.
+            try bench.equal(try await service.take(second), .granted(2), "the same again")
+            try await service.release(2, of: second)
+            let lost = try await service.take(first)
+            try bench.equal(lost, .refused(second.key), "after two polls with one right")
+        },
         ConformanceCase("one of many simultaneous requests for the right to charge is granted") {
             bench in
             let service = OrderService(try bench.redis.orders)

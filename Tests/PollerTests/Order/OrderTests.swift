@@ -76,6 +76,7 @@ struct OrderTests {
     func right() {
         var order = Order(key: key)
         #expect(order.take(member("1"), seq: 2) == .granted(1))
+        #expect(order.take(member("1"), seq: 2) == .granted(1))
         let version = order.version
         #expect(order.take(member("1"), seq: 2) == .granted(1))
         #expect(order.take(member("2"), seq: 1) == .refused(member("1")))
@@ -140,6 +141,41 @@ struct OrderTests {
         #expect(order.take(member("2"), seq: 1, at: time(120)) == .refused(member("1")))
         #expect(order.note(member("1"), seq: 4, payment(.failed), at: time(110)) != nil)
         #expect(order.take(member("2"), seq: 1, at: time(130)) == .granted(3))
+    }
+
+    @Test("a released right is free, and its number is not granted again")
+    func released() {
+        var order = Order(key: key)
+        #expect(order.take(member("1"), seq: 2) == .granted(1))
+        let granted = order
+        for (name, number) in [("2", 1), ("1", 2)] {
+            #expect(order.release(member(name), number: number) == false)
+        }
+        #expect(order == granted)
+        for isReleased in [true, false] {
+            #expect(order.release(member("1"), number: 1) == isReleased)
+            #expect(order.version == granted.version + 1)
+        }
+        let stored = Order(stored: order.stored, key: key, createdAt: Timestamp(ms: 0), seq: 0)
+        #expect(stored?.grants == 1 && stored?.right == nil)
+        #expect(!order.stored.contains("charging"))
+        #expect(order.take(member("2"), seq: 1) == .granted(2))
+        #expect(order.take(member("1"), seq: 2) == .refused(member("2")))
+    }
+
+    @Test("a right that two polls of its member have got is not released")
+    func usedTwice() {
+        var order = Order(key: key)
+        #expect(order.take(member("1"), seq: 2) == .granted(1))
+        #expect(order.take(member("1"), seq: 2) == .granted(1))
+        #expect(order.release(member("1"), number: 1) == false)
+        // Nor is one that an earlier release of this software has stored.
+        var former = Order(key: key)
+        #expect(former.take(member("1"), seq: 2) == .granted(1))
+        let text = former.stored.replacing(",\"fresh\":true", with: "")
+        #expect(text != former.stored)
+        var read = Order(stored: text, key: key, createdAt: Timestamp(ms: 0), seq: 0)
+        #expect(read?.release(member("1"), number: 1) == false)
     }
 
     @Test("a member charges again with a new number after its own attempt failed")

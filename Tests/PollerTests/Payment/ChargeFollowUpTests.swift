@@ -10,7 +10,8 @@ import Testing
 
 @Suite("ChargeFollowUp")
 struct ChargeFollowUpTests {
-    /// A charger that finds no charge; objects named `part` lack money.
+    /// A charger that finds no charge; objects named `part` lack money, and charges of objects named `barred` and `busy`
+    /// are refused before and perhaps after their execution.
     private struct StubCharger: Charger {
         private static let lacking = ChargeResult.incomplete(received: 500, wanted: 1000)
 
@@ -31,6 +32,11 @@ struct ChargeFollowUpTests {
             timeout: Duration
         ) async -> ChargeResult {
             if let obstacle = obstacle(to: order, object: object) { return obstacle }
+            switch object.member("name")?.string {
+            case "barred": return .postponed("403", retryAfter: nil, isCertain: true)
+            case "busy": return .postponed("409", retryAfter: nil)
+            default: break
+            }
             charged.change { $0.append(watch.key.source) }
             let id = ChargeID(unchecked: "ch_1")
             return .made(ObservedCharge(id: id, status: .succeeded, object: object))
@@ -105,6 +111,34 @@ struct ChargeFollowUpTests {
         let late = try await poll(first, "whole")
         #expect(late.state.charge == .none && late.lastError?.contains("src_2") == true)
         #expect(charger.charged.value == [second])
+    }
+
+    @Test(
+        "only an attempt that has certainly charged nothing releases the right to charge its order",
+        arguments: [
+            (["barred"], .none, true), (["barred", "barred"], .none, true),
+            (["busy"], .none, false), (["busy", "barred"], .none, false),
+            (["barred"], .doubtful, false),
+        ] as [([String], ChargeProgress, Bool)]
+    )
+    func release(_ objects: [String], _ progress: ChargeProgress, isReleased: Bool) async throws {
+        let charger = StubCharger()
+        let orders = OrderService(FakeOrderStore())
+        let order = OrderID(unchecked: "A77")
+        for object in objects {
+            let state = WatchState(status: .chargeable, charge: progress)
+            let decision = try await poll(
+                watch(order: order, state: state),
+                .chargeable,
+                object: object,
+                charger,
+                orders: orders
+            )
+            #expect(decision.change.state.charge == progress)
+        }
+        let second = watch("src_2", order: order)
+        _ = try await poll(second, .chargeable, charger, orders: orders)
+        #expect(charger.charged.value == (isReleased ? [second.key.source] : []))
     }
 
     @Test("a charge with a lost answer that is not listed yet is searched again, six times at most")

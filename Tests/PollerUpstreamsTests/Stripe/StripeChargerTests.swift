@@ -104,7 +104,7 @@ struct StripeChargerTests {
     }
 
     @Test(
-        "a temporary error postpones the charge, and no charge was made",
+        "a temporary error postpones the charge, which is certain before the request is executed",
         arguments: [
             (401, "", 60), (403, "", 60), (409, "idempotency_key_in_use", nil),
             (429, "rate_limit", nil), (429, "lock_timeout", nil),
@@ -116,11 +116,13 @@ struct StripeChargerTests {
             try await rig.set("chargeable")
             let body = "{\"error\":{\"type\":\"api_error\",\"code\":\"\(code)\",\"message\":\"x\"}}"
             try await fault(rig, "status", ",\"status\":\(status),\"body\":\(body)")
-            guard case .postponed(_, let after) = try await charge(rig, .whole) else {
+            let result = try await charge(rig, .whole)
+            guard case .postponed(_, let after, let isCertain) = result else {
                 Issue.record("not postponed")
                 return
             }
             #expect(after == pause.map { .seconds($0) })
+            #expect(isCertain == [401, 403].contains(status) || code == "rate_limit")
         }
     }
 
@@ -176,8 +178,8 @@ struct StripeChargerTests {
             let part = try ChargeInstruction(amount: 400)
             #expect(charger(rig).obstacle(to: part, object: object) == nil)
             let bare = "\(head)\"type\":\"sepa_debit\"}"
-            guard case .postponed(let advice, .seconds(3600)) = await answer(rig, bare),
-                case .postponed(_, nil) = await answer(rig, "[]")
+            guard case .postponed(let advice, .seconds(3600), _) = await answer(rig, bare),
+                case .postponed(_, nil, _) = await answer(rig, "[]")
             else {
                 Issue.record("what cannot be read is no refusal")
                 return
