@@ -61,8 +61,9 @@ struct GatewayChannel: ServerChildChannel {
                     return channel.eventLoop.makeSucceededFuture(headers)
                 },
                 upgradePipelineHandler: { channel, head in
+                    let slot = pendingConnection.value.slot
                     pendingConnection.value.end()
-                    return webSocket(channel, head)
+                    return webSocket(channel, head, slot)
                 }
             )
             let configuration = NIOUpgradableHTTPServerPipelineConfiguration(
@@ -93,7 +94,8 @@ struct GatewayChannel: ServerChildChannel {
 
     private func webSocket(
         _ channel: any Channel,
-        _ head: HTTPRequestHead
+        _ head: HTTPRequestHead,
+        _ pendingSlot: SlotCounter.Slot?
     ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             gateway.count("websocket")
@@ -112,7 +114,7 @@ struct GatewayChannel: ServerChildChannel {
             )
             let address = channel.remoteAddress.flatMap(IPAddress.init)
             try channel.pipeline.syncOperations.addHandler(
-                WebSocketHandler(gateway, head, from: address, frameCount)
+                WebSocketHandler(gateway, head, from: address, frameCount, pendingSlot)
             )
         }
     }

@@ -17,8 +17,12 @@ struct LiveConnectionTests {
     private let store = MemoryStore(time: ClockTime(ContinuousClock()))
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
-    private func core(_ limits: GatewayLimits, _ log: RecordedLog) -> GatewayCore {
-        let hub = LiveHub(MultiThreadedEventLoopGroup.singleton, partitions: store.partitions)
+    private func core(
+        _ limits: GatewayLimits,
+        _ log: RecordedLog,
+        _ group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    ) -> GatewayCore {
+        let hub = LiveHub(group, partitions: store.partitions)
         return GatewayCore(
             store: GatewayStore(outbox: store, watches: store) { hub.reached },
             hub: hub,
@@ -81,6 +85,32 @@ struct LiveConnectionTests {
         try channel.close().wait()
         pending.end()
         #expect(places.take("a", most: 1) == nil)
+        withExtendedLifetime(gateway) {}
+    }
+
+    @Test("a WebSocket that disconnects keeps its place until the check of its key has ended")
+    func disconnectedWebSocket() throws {
+        // The work of this gateway does not run, as while the store does not answer.
+        let loop = EmbeddedEventLoop()
+        let gateway = core(.standard, RecordedLog(), loop)
+        let places = SlotCounter()
+        func connectAndDisconnect(_ name: String, _ headers: HTTPHeaders) throws {
+            let channel = EmbeddedChannel(loop: loop)
+            try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+            let handler = WebSocketHandler(
+                gateway,
+                HTTPRequestHead(version: .http1_1, method: .GET, uri: "/", headers: headers),
+                from: nil,
+                SharedFrameCount(limits: .standard),
+                places.take(name, most: 1)
+            )
+            try channel.pipeline.syncOperations.addHandler(handler)
+            try channel.close().wait()
+        }
+        try connectAndDisconnect("with a key", ["authorization": "Bearer a"])
+        try connectAndDisconnect("without", [:])
+        #expect(places.take("with a key", most: 1) == nil)
+        #expect(places.take("without", most: 1) != nil)
         withExtendedLifetime(gateway) {}
     }
 

@@ -5,7 +5,7 @@ import Synchronization
 /// Each piece of work is a task only while it runs.
 ///
 /// The amount is bounded: a connection has at most one check of credentials at a time, and a subscription at most one
-/// read. A request for an event stream keeps its place among pending connections until its check has ended, even if its
+/// read. A connection keeps its place among the pending ones of its address until its check has ended, even if its
 /// client disconnects. It is a class because connections and the service share it.
 final class GatewayWork: Sendable {
     private let jobs: AsyncStream<@Sendable () async -> Void>

@@ -35,6 +35,8 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
     private var began = Duration.zero
     /// The connection slot of the credentials, held as long as the connection lasts.
     private var slot: SlotCounter.Slot?
+    /// Its place among the pending connections of its address, until its credentials were checked or need no check.
+    private var pendingSlot: SlotCounter.Slot?
     private var isAuthenticating = false
     /// The frames received while credentials are checked.
     private var held: [ClientFrame] = []
@@ -46,10 +48,12 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         _ gateway: GatewayCore,
         _ head: HTTPRequestHead,
         from address: IPAddress?,
-        _ frameCount: SharedFrameCount
+        _ frameCount: SharedFrameCount,
+        _ pendingSlot: SlotCounter.Slot?
     ) {
         self.gateway = gateway
         self.frameCount = frameCount
+        self.pendingSlot = pendingSlot
         let every = gateway.jittered(gateway.limits.pingInterval)
         session = WebSocketSession(limits: gateway.limits, pingEvery: every)
         token = BearerToken.text(in: head)
@@ -64,7 +68,10 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         self.connection = connection
         apply(session.open(token: token, anonymous: anonymous))
         token = nil
-        frameCount.count.isAuthenticated = session.principal != nil
+        if session.principal != nil {
+            frameCount.count.isAuthenticated = true
+            pendingSlot = nil
+        }
         loop.joined(connection)
         connection.flush()
     }
@@ -139,7 +146,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
 
     private func didClose() {
         connection?.didClose()
-        (connection, context, slot, held) = (nil, nil, nil, [])
+        (connection, context, slot, pendingSlot, held) = (nil, nil, nil, nil, [])
     }
 
     // MARK: Session
@@ -173,9 +180,12 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let eventLoop = context.eventLoop
         let (gateway, anonymous) = (gateway, anonymous)
+        // A connection checks credentials once. The check holds its place to the end, even if the client disconnects.
+        let pendingSlot = pendingSlot.take()
         gateway.work.start {
             let admission = await gateway.authorizer.admit(credentials, anonymous: anonymous)
             eventLoop.execute { bound.value.authenticated(admission) }
+            withExtendedLifetime(pendingSlot) {}
         }
     }
 
