@@ -141,8 +141,9 @@ package struct DeliveryHandler<Store: WatchStore>: ItemHandler {
         if result.phases.totalMs == nil {
             result.phases.totalMs = Int(clamping: (leased.now - began).ms)
         }
-        if Task.isCancelled, result.outcome != .delivered { return nil }
+        // Before an attempt that was cut off is dropped: its receiver may have the ID of the span.
         span?.end(context.facts(of: result), at: leased.now)
+        if Task.isCancelled, result.outcome != .delivered { return nil }
         if channel is MissingChannel {
             return await recorded(context.conclude(result, began: began), target)
                 .preferringOtherProcesses

@@ -156,6 +156,20 @@ extension DeliveryHandlerTests {
         #expect(span.number("poller.attempt") == 3 && span.number("http.request.resend_count") == 2)
     }
 
+    @Test("an attempt that is cut off ends its span, because the receiver may have its ID")
+    func tracedCutOff() async throws {
+        try await recordTraced(Samples.trace)
+        let tracer = RecordingTracer()
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await deliver(.failed("shutting down", .local), by: tracer)
+        }
+        task.cancel()
+        let sentContext = try #require(try await task.value)
+        let span = try #require(tracer.ended.first)
+        #expect(span.context == sentContext && span.facts?.error == "shutting down")
+    }
+
     @Test("without a tracer the receiver gets the event's trace context, if any")
     func untraced() async throws {
         try await recordTraced(Samples.trace)
