@@ -40,7 +40,8 @@ package struct TraceExport: Sendable {
 /// collector requests, and then drops the batch. During an outage it tries once every five seconds,
 /// and the queue drops and counts further spans. The start and the end of an outage are logged, at
 /// least a minute apart. *A crash* loses the queued spans, about a second's worth. On shutdown the
-/// queue is flushed for at most three seconds.
+/// request in progress and the queue are sent for at most three seconds. That request is not
+/// cancelled: the collector may have read it, and its spans would be exported twice.
 struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
     /// How long a span waits at most during normal operation.
     static var exportInterval: Duration { .seconds(1) }
@@ -69,17 +70,35 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.httpVersion = .http1Only
         try await HTTPClient.withHTTPClient(configuration: configuration) { http in
-            await cancelWhenGracefulShutdown { await export(by: http) }
-            await flush(by: http)
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    await export(by: http)
+                    await flush(by: http)
+                }
+                group.addTask {
+                    // Cancelled: everything is sent, or the process ends at once.
+                    try? await gracefulShutdown()
+                    try? await clock.sleep(for: Self.flushTimeout)
+                }
+                await group.next()
+                group.cancelAll()
+            }
         }
+    }
+
+    /// Whether the process shuts down.
+    private var isEnding: Bool { Task.isShuttingDownGracefully || Task.isCancelled }
+
+    /// Waits for a span, or until shutdown.
+    private func pause(for span: Duration) async {
+        try? await cancelWhenGracefulShutdown { try await clock.sleep(for: span) }
     }
 
     private func export(by http: HTTPClient) async {
         var outage = ExportOutage<C.Instant>()
-        while !Task.isCancelled {
-            // Cancelled: the queue is flushed next.
-            try? await clock.sleep(for: Self.exportInterval)
-            while !Task.isCancelled, let batch = queue.take(Self.batchMax) {
+        while !isEnding {
+            await pause(for: Self.exportInterval)
+            while !isEnding, let batch = queue.take(Self.batchMax) {
                 await export(batch, by: http, &outage)
             }
         }
@@ -106,9 +125,9 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
             case .busy(let why, let asked):
                 reason = why
                 wait = asked ?? .seconds(1 << (number - 1))
-                if number < Self.attemptsMax, !outage.isOpen { try? await clock.sleep(for: wait) }
+                if number < Self.attemptsMax, !outage.isOpen { await pause(for: wait) }
             }
-            if Task.isCancelled { return queue.putBack(batch) }
+            if isEnding { return queue.putBack(batch) }
         }
         queue.countDropped(batch.count)
         if outage.begin(losing: batch.count, at: clock.now, quiet: Self.logInterval) {
@@ -120,27 +139,17 @@ struct OTLPExporter<C: Clock>: Service where C.Duration == Duration {
                 ]
             )
         }
-        try? await clock.sleep(for: max(wait, Self.outageInterval))
+        await pause(for: max(wait, Self.outageInterval))
     }
 
-    /// Sends the remaining batches, each once, within the time limit.
+    /// Sends the remaining batches, each once.
     private func flush(by http: HTTPClient) async {
-        await withTaskGroup { group in
-            group.addTask {
-                while !Task.isCancelled, let batch = queue.take(Self.batchMax) {
-                    let outcome = await collector.send(
-                        process.request(of: batch),
-                        by: http,
-                        clock: clock
-                    )
-                    guard case .accepted = outcome else { return queue.countDropped(batch.count) }
-                    queue.countExported(batch.count)
-                }
+        while !Task.isCancelled, let batch = queue.take(Self.batchMax) {
+            let body = process.request(of: batch)
+            guard case .accepted = await collector.send(body, by: http, clock: clock) else {
+                return queue.countDropped(batch.count)
             }
-            // Cancelled: everything is sent.
-            group.addTask { try? await clock.sleep(for: Self.flushTimeout) }
-            await group.next()
-            group.cancelAll()
+            queue.countExported(batch.count)
         }
     }
 }

@@ -237,6 +237,18 @@ def test_queued_spans_are_sent_when_a_process_drains(chaos, collector: OTLPColle
     assert len(collector.spans("delivery", poller_source=source)) == len(told)
 
 
+def test_a_batch_in_flight_when_a_process_drains_is_sent_once(chaos, collector: OTLPCollector):
+    collector.mode = "slow"
+    cluster: Cluster = chaos(env={"POLLER_OTLP_ENDPOINT": collector.url}, listen=False, workers=1)
+    source = enqueue(cluster, caller()[2])
+    receipts(cluster, source, 1)
+    # The collector has read the spans, and answers after the notifier has begun to drain.
+    collector.wait(1, "delivery", poller_source=source)
+    assert cluster.notifiers[0].terminate() == 0
+    exported = [span.id for span in collector.spans("delivery", poller_source=source)]
+    assert len(exported) == len(set(exported))
+
+
 def test_without_tracing_a_trace_is_only_propagated(calm: Cluster):
     trace, span, header = caller()
     source = enqueue(calm, header)

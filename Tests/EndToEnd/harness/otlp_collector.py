@@ -49,7 +49,10 @@ def values(attributes) -> dict:
 
 
 class OTLPCollector(HTTPServer):
-    """Accepts spans, or answers by `mode`: a status code, `hang`, or `drip` for an endless response."""
+    """Accepts spans, or answers by `mode`: a status code, `hang`, or `drip` for an endless response.
+
+    `slow` accepts spans and answers two seconds later.
+    """
 
     def __init__(self, port: int = 0, mode: int | str = 200):
         self.mode = mode
@@ -77,11 +80,14 @@ class OTLPCollector(HTTPServer):
             while not self._closing.wait(0.2):
                 request.wfile.write(b"x")
             return None
-        if mode == 200:
+        if mode in (200, "slow"):
             for of_process in message.resource_spans:
                 resource = values(of_process.resource.attributes)
                 for scope in of_process.scope_spans:
                     self._spans += [Span.of(span, resource) for span in scope.spans]
+        if mode == "slow":
+            self._closing.wait(2)
+            mode = 200
         return mode, b"", {"retry-after": "1"} if mode in (429, 503) else {}
 
     def spans(self, name: str | None = None, **attributes) -> list[Span]:
