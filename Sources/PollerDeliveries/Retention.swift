@@ -1,4 +1,5 @@
 package import Logging
+import PollerIdentity
 package import PollerOperations
 import PollerQueue
 package import PollerWatches
@@ -66,8 +67,7 @@ package struct Retention<
                 failures.append(error)
             }
         }
-        // A watch is kept longer than every delivery that reads its log. A delivery is kept as long as that log:
-        // without its cursor it would send the whole log again after the next event.
+        // A watch is kept longer than every delivery that reads its log.
         let span = spans.closed + RetentionSpans.deliveryMax
         for partition in 0..<outbox.partitions {
             await attempt { () throws(StoreError) in
@@ -75,7 +75,8 @@ package struct Retention<
             }
         }
         for partition in 0..<watches.partitions {
-            // These two steps decode stored data, unlike the others, which are scripts. Their names are stored.
+            // These two steps and the last one decode stored data, unlike the others, which are scripts. Their names are
+            // stored.
             let suspect = Suspect(.retention, partition: partition, name: "fold")
             await attempt { () throws(StoreError) in
                 _ = try await suspects.handle(one: suspect) {
@@ -120,8 +121,19 @@ package struct Retention<
                     retention: spans.bodiesAtLeast
                 ) {}
             }
+            let resting = Suspect(.retention, partition: partition, name: "rested")
             await attempt { () throws(StoreError) in
-                while try await deliveries.purge(partition: partition, retention: span) {}
+                _ = try await suspects.handle(one: resting) {
+                    () async throws(StoreError) -> Void in
+                    var isMore = true
+                    while isMore {
+                        isMore = try await deliveries.purge(
+                            partition: partition,
+                            retention: span,
+                            keeping: hasEvents
+                        )
+                    }
+                }
             }
         }
         guard let first = failures.first, !Task.isCancelled else { return }
@@ -129,5 +141,19 @@ package struct Retention<
             "retention delayed",
             metadata: ["failures": "\(failures.count)", "error": "\(first)"]
         )
+    }
+
+    /// Whether a watch has a log, and so needs its deliveries.
+    ///
+    /// A watch may be open for months between two events. Without its cursor a delivery would send the whole log again
+    /// after the second one.
+    private func hasEvents(_ watch: WatchKey) async throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            return try await !watches.events(of: watch, after: 0, limit: 1).isEmpty
+        } catch {
+            // A damaged log delivers nothing.
+            if case .corrupt = error { return false }
+            throw error
+        }
     }
 }

@@ -1,3 +1,4 @@
+package import PollerIdentity
 package import PollerQueue
 package import PollerWatches
 
@@ -16,6 +17,15 @@ where Item == Delivery, Change == DeliveryChange {
     ///
     /// - Returns: whether there is more to do.
     func trimAttempts(partition: Int, retention: Duration) async throws(StoreError) -> Bool
+
+    /// Deletes some deliveries that have rested for longer than `retention`; returns whether there may be more.
+    ///
+    /// Those of a watch that `isKept` stay, and are checked again a day later.
+    func purge(
+        partition: Int,
+        retention: Duration,
+        keeping isKept: (WatchKey) async throws(StoreError) -> Bool
+    ) async throws(StoreError) -> Bool
 
     /// Returns counts for operators, over all partitions.
     func stats() async throws(StoreError) -> StoreStats

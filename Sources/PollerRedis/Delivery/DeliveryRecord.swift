@@ -22,21 +22,28 @@ enum DeliveryRecord: ItemRecord {
         Packed.join([watch.kind.rawValue, watch.account.description])
     }
 
+    /// Returns the watch of a delivery; `nil` if its facts are not valid.
+    static func watch(source: String, facts: String) -> WatchKey? {
+        let facts = Packed.split(facts)
+        // Safe: both values are used only if there are two.
+        guard facts.count == 2, !facts[0].isEmpty else { return nil }
+        return WatchKey(
+            account: AccountID(unchecked: facts[1]),
+            source: SourceID(unchecked: source),
+            kind: SourceKind(recorded: facts[0])
+        )
+    }
+
     static func item(_ fields: ItemFields) -> Delivery? {
-        let facts = Packed.split(fields.facts)
         let text = fields.url ?? fields.privateValue
         let url = try? NotifyURL(text)
-        guard fields.isReadable, facts.count == 2, !facts[0].isEmpty, url != nil || text.isEmpty,
-            let state = state(fields.state)
+        guard fields.isReadable, let watch = watch(source: fields.source, facts: fields.facts),
+            url != nil || text.isEmpty, let state = state(fields.state)
         else { return nil }
         return Delivery(
             endpoint: EndpointID(unchecked: fields.lane),
             url: url,
-            watch: WatchKey(
-                account: AccountID(unchecked: facts[1]),
-                source: SourceID(unchecked: fields.source),
-                kind: SourceKind(recorded: facts[0])
-            ),
+            watch: watch,
             state: state
         )
     }

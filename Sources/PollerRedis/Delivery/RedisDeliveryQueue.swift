@@ -127,6 +127,38 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
         }
     }
 
+    package func purge(
+        partition: Int,
+        retention: Duration,
+        keeping isKept: (WatchKey) async throws(StoreError) -> Bool
+    ) async throws(StoreError) -> Bool {
+        let rested = try await redis.run(
+            redis.scripts[.rested],
+            partition: partition,
+            [RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk)]
+        )
+        guard let values = rested.array, values.count % 3 == 0 else {
+            throw .corrupt("rested.lua answered \(rested)")
+        }
+        var decisions: [RedisArgument] = []
+        for index in stride(from: 0, to: values.count, by: 3) {
+            // Safe: the number of values is a multiple of three.
+            guard let id = values[index].string else { continue }
+            let source = values[index + 1].string ?? ""
+            let facts = values[index + 2].string ?? ""
+            // A delivery that cannot be read sends nothing.
+            var stays = false
+            if let watch = DeliveryRecord.watch(source: source, facts: facts) {
+                stays = try await isKept(watch)
+            }
+            decisions += [.string(id), .string(stays ? "1" : "0")]
+        }
+        guard !decisions.isEmpty else { return false }
+        let span = [RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk), "0"]
+        _ = try await redis.run(redis.scripts[.purge], partition: partition, span + decisions)
+        return decisions.count == 2 * RedisPartitions.chunk
+    }
+
     private func arguments(of marks: [DeliveryMark]) -> [RedisArgument] {
         var arguments: [RedisArgument] = []
         var rest = marks[...]

@@ -10,7 +10,7 @@ enum ScriptName: String, CaseIterable {
     case newest
     case markWatermark, outboxAcknowledged, outboxGroup, outboxHold, confirm, outboxEvents, trim,
         purge
-    case compactRead, compactWrite, trimAttempts
+    case compactRead, compactWrite, trimAttempts, rested
     case sweepTake, sweepFinish, addUsage, setMarks, suppress, reencrypt, layoutRestore
     case endpointCreate, endpointWrite, endpointChanges, endpointRead, endpointList, endpointCount
     case keyWrite, keyList, keyUsed, auditTrailAdd, activityAdd, activityRead
@@ -82,6 +82,7 @@ enum ScriptName: String, CaseIterable {
         case .compactRead: PackageResources.compact_read_lua
         case .compactWrite: PackageResources.compact_write_lua
         case .trimAttempts: PackageResources.trim_attempts_lua
+        case .rested: PackageResources.rested_lua
         case .trim: PackageResources.trim_lua
         case .purge: PackageResources.purge_lua
         case .sweepTake: PackageResources.sweep_take_lua
@@ -154,7 +155,7 @@ extension ScriptName {
         switch self {
         case .log, .logConfirmed, .outboxEvents, .outboxEventsConfirmed, .findUnindexed, .countOpen,
             .dismiss, .index,
-            .compactRead, .compactWrite, .trimAttempts,
+            .compactRead, .compactWrite, .trimAttempts, .rested,
             .purge, .orderList, .replayNote, .quarantined, .search, .laneNames, .deadLetters,
             .newest:
             true

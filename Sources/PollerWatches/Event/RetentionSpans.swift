@@ -10,7 +10,7 @@ package struct RetentionSpans: Hashable, Sendable {
     package let bodies: Duration
     /// The retention of closed watches with their log, and of resting deliveries with their cursor.
     ///
-    /// Both are kept for ``deliveryMax`` in addition. At least ``deliveryMax``.
+    /// Both are kept for ``deliveryMax`` in addition, and a delivery also as long as the log. At least ``deliveryMax``.
     package let closed: Duration
     /// The longest retention of closed watches with refundable payments.
     ///

@@ -316,6 +316,16 @@ package struct FaultyDeliveryQueue<Base: DeliveryQueue>: DeliveryQueue, FaultyLe
         }
     }
 
+    package func purge(
+        partition: Int,
+        retention: Duration,
+        keeping isKept: (WatchKey) async throws(StoreError) -> Bool
+    ) async throws(StoreError) -> Bool {
+        try await plan.run(.other) { () throws(StoreError) in
+            try await base.purge(partition: partition, retention: retention, keeping: isKept)
+        }
+    }
+
     package func stats() async throws(StoreError) -> StoreStats {
         try await plan.run(.read) { () throws(StoreError) in try await base.stats() }
     }

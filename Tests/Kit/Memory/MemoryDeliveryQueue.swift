@@ -154,6 +154,30 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
         }
     }
 
+    package func purge(
+        partition: Int,
+        retention: Duration,
+        keeping isKept: (WatchKey) async throws(StoreError) -> Bool
+    ) async throws(StoreError) -> Bool {
+        let watches = reading { queue, now in
+            let oldest = queue[partition].gap.olderThan(retention, at: now)
+            return queue[partition].items.values.compactMap { item -> WatchKey? in
+                guard case .closed(_, let at) = item.phase, at <= oldest else { return nil }
+                return item.record.delivery.watch
+            }
+        }
+        var removed: Set<WatchKey> = []
+        for watch in watches {
+            if try await !isKept(watch) { removed.insert(watch) }
+        }
+        return changing { queue, now in
+            let oldest = queue[partition].gap.olderThan(retention, at: now)
+            return queue[partition].purge(closedAt: oldest) { record, _ in
+                removed.contains(record.delivery.watch) ? nil : oldest + .seconds(86_400)
+            }
+        }
+    }
+
     package func wakes() -> AsyncStream<Int?> {
         wakeStreams.stream()
     }

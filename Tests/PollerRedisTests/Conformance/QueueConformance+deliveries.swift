@@ -179,6 +179,28 @@ extension QueueConformance {
             try bench.equal([stats.pending, stats.overdue, stats.closed], [1, 1, 0], "counts")
         },
         ConformanceCase(
+            "an old delivery is purged unless it is kept, and checked again a day later"
+        ) {
+            bench in
+            let marks = [try bench.mark("1"), try bench.mark("2")]
+            for mark in marks {
+                try await bench.deliveries.mark([mark])
+                _ = try await bench.commit(try await bench.take(mark), .rest, DeliveryState())
+            }
+            try await bench.advance(ms: 2000)
+            let kept = marks[1].watch
+            try bench.equal(
+                try await bench.purgeDeliveries(keeping: [kept]),
+                Set(marks.map(\.watch)),
+                "the first check"
+            )
+            try bench.equal(try await bench.deliveries.stats().closed, 1, "those that rest")
+            try bench.equal(try await bench.purgeDeliveries(keeping: []), [], "a check at once")
+            try await bench.advance(ms: 86_400_000)
+            try bench.equal(try await bench.purgeDeliveries(keeping: []), [kept], "the next check")
+            try bench.equal(try await bench.deliveries.stats().closed, 0, "those that rest then")
+        },
+        ConformanceCase(
             "the watermark of complete marks is valid only in the history that wrote it"
         ) {
             bench in
@@ -214,4 +236,22 @@ extension QueueConformance {
             }
         },
     ]
+}
+
+extension ConformanceBench {
+    /// Purges deliveries that have rested for a second, and returns the watches that decided about them.
+    fileprivate func purgeDeliveries(keeping kept: Set<WatchKey>) async throws -> Set<WatchKey> {
+        var decided: Set<WatchKey> = []
+        for partition in 0..<deliveries.partitions {
+            _ = try await deliveries.purge(
+                partition: partition,
+                retention: .seconds(1),
+                keeping: { watch in
+                    decided.insert(watch)
+                    return kept.contains(watch)
+                }
+            )
+        }
+        return decided
+    }
 }

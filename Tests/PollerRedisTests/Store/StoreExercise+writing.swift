@@ -154,7 +154,7 @@ extension StoreExercise {
                 _ = try await queue.purge(
                     partition: partition,
                     retention: .seconds(1),
-                    refundableRetention: .zero
+                    keeping: { _ in false }
                 )
             }
         }

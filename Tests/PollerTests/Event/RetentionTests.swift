@@ -108,15 +108,7 @@ struct RetentionTests {
         let key = Sample.key()
         _ = try await store.enqueue([try NewWatch(key: key)])
         _ = try await store.cancel(key)
-        let mark = DeliveryMark(url: try NotifyURL("https://a.example/hook"), watch: key)
-        try await deliveries.mark([mark])
-        let home = deliveries.partition(of: LaneID(endpoint: mark.endpoint))
-        let claim = try await deliveries.claim(ClaimRequest(partition: home, limit: 1))
-        let lease = try #require(claim.leases.first)
-        let change = DeliveryChange(state: DeliveryState(cursor: 1))
-        _ = try await deliveries.commit([
-            Commit(ref: lease.ref, verdict: .rest, change: change)
-        ])
+        try await deliver(to: key, in: deliveries)
         clock.advance(by: .seconds(7201))
         try await running(retention.run) {
             await clock.waitForSleepers(1)
@@ -129,6 +121,48 @@ struct RetentionTests {
                 return watches == 0 && rested == 0
             }
         }
+    }
+
+    @Test("a delivery keeps its cursor for as long as its watch is open")
+    func cursorsOfOpenWatches() async throws {
+        let clock = ManualClock()
+        let store = MemoryStore(time: ClockTime(clock))
+        let deliveries = MemoryDeliveryQueue(time: ClockTime(clock))
+        let retention = Retention(
+            outbox: store,
+            watches: store,
+            deliveries: deliveries,
+            spans: RetentionSpans(outbox: .seconds(3600), closed: .seconds(7200)),
+            clock: clock,
+            logger: Sample.quiet
+        )
+        let key = Sample.key()
+        _ = try await store.enqueue([try NewWatch(key: key)])
+        _ = try await store.announce(MandateNotice(id: "srcmn_1"), of: key)
+        try await deliver(to: key, in: deliveries)
+        clock.advance(by: .seconds(60 * 86_400))
+        try await running(retention.run) {
+            await clock.waitForSleepers(1)
+            #expect(try await deliveries.stats().closed == 1)
+            _ = try await store.cancel(key)
+            clock.advance(by: .seconds(60 * 86_400))
+            try await eventually("the delivery is gone with the log") {
+                try await deliveries.stats().closed == 0
+            }
+        }
+    }
+
+    /// Marks a delivery, which rests after its first event.
+    private func deliver(to key: WatchKey, in deliveries: MemoryDeliveryQueue) async throws {
+        let mark = DeliveryMark(url: try NotifyURL("https://a.example/hook"), watch: key)
+        try await deliveries.mark([mark])
+        let home = deliveries.partition(of: LaneID(endpoint: mark.endpoint))
+        let claim = try await deliveries.claim(ClaimRequest(partition: home, limit: 1))
+        let lease = try #require(claim.leases.first)
+        let change = DeliveryChange(state: DeliveryState(cursor: 1))
+        _ = try await deliveries.commit([
+            Commit(ref: lease.ref, verdict: .rest, change: change)
+        ])
     }
 
     @Test("an unavailable partition does not keep retention from the others")

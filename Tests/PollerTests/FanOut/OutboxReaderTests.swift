@@ -289,4 +289,10 @@ struct SlowMarks: DeliveryQueue, FaultyLeaseQueue {
         partition: Int,
         retention: Duration
     ) async throws(StoreError) -> Bool { false }
+
+    func purge(
+        partition: Int,
+        retention: Duration,
+        keeping isKept: (WatchKey) async throws(StoreError) -> Bool
+    ) async throws(StoreError) -> Bool { false }
 }

@@ -7,15 +7,31 @@
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     retention ms, most items, afterlife ms: the longest time after its last poll that an item is kept for the
---          sake of its money
--- RETURNS  how many were removed or kept
+--          sake of its money; then, if the caller names the items, the id of each, and 1 to keep it for another day,
+--          else 0
+-- RETURNS  how many were removed or kept; of named items, how many were removed
 -- USES     lib_created_index, lib_search_index
--- COST     five reads per item, one write for its index entry by creation, one write for each of its search entries,
---          one variadic UNLINK of four keys per item; four writes for an item that is kept
+-- COST     five reads per item, one more for a named one; one write for its index entry by creation, one write for each
+--          of its search entries, one variadic UNLINK of four keys per item; four writes for an item that is kept
 local DAY, HOUR = 86400000, 3600000
 local retention, money_retention = number(ARGV[1]), number(ARGV[3])
 local oldest = older_than(retention)
-local ids = call('ZRANGE', key(KEY.closed), '-inf', int(oldest), 'BYSCORE', 'LIMIT', 0, number(ARGV[2]))
+local ids = {}
+if ARGV[4] then
+  for at = 4, #ARGV, 2 do
+    -- An item that was reopened meanwhile is not old.
+    local closed_at = number(call('ZSCORE', key(KEY.closed), ARGV[at]) or '')
+    if closed_at and closed_at <= oldest then
+      if ARGV[at + 1] == '1' then
+        call('ZADD', key(KEY.closed), int(oldest + DAY), ARGV[at])
+      else
+        ids[#ids + 1] = ARGV[at]
+      end
+    end
+  end
+else
+  ids = call('ZRANGE', key(KEY.closed), '-inf', int(oldest), 'BYSCORE', 'LIMIT', 0, number(ARGV[2]))
+end
 if #ids == 0 then return 0 end
 
 -- Returns from when the age of an item that stays counts, ms, and the seq of its last event. The last day on which the
