@@ -212,11 +212,20 @@ struct MemoryPartition<Record: Sendable>: Sendable {
     }
 
     /// Ends the lease of an item, whose result would not follow the recorded event: it is due now.
+    ///
+    /// The age of a closed item counts from now.
     mutating func interrupt(_ id: ItemID, now: Timestamp) {
-        guard var item = items[id], case .leased = item.phase else { return }
-        endLease(id, item)
-        item.token += 1
-        wait(id, item, due: now, isUrgent: true)
+        guard var item = items[id] else { return }
+        switch item.phase {
+        case .leased:
+            endLease(id, item)
+            item.token += 1
+            wait(id, item, due: now, isUrgent: true)
+        case .closed(let reason, _):
+            item.phase = .closed(reason, at: now)
+            items[id] = item
+        case .waiting: break
+        }
     }
 
     /// Changes the records of items closed at or before a time.

@@ -89,6 +89,27 @@ extension QueueConformance {
             try bench.equal(last.status?.description, "consumed", "the status of the event")
             try bench.equal(last.run, 2, "its run")
         },
+        ConformanceCase("the age of a closed watch counts from its last notice") {
+            bench in
+            let key = bench.key("1")
+            try await bench.enqueue(key)
+            _ = try await bench.commit(
+                try await bench.take(key),
+                .close(.settled),
+                status: "consumed"
+            )
+            try await bench.advance(ms: 900_000)
+            _ = try await bench.watches.announce(notice("srcmn_1"), of: key)
+            for (wait, count) in [(900_000, 2), (200_000, 0)] {
+                try await bench.advance(ms: wait)
+                while try await bench.watches.purge(
+                    partition: bench.partition(of: key),
+                    retention: .seconds(1000)
+                ) {}
+                let log = try await bench.watches.events(of: key, after: 0, limit: 10)
+                try bench.equal(log.count, count, "events \(wait) ms later")
+            }
+        },
         ConformanceCase("a notice during a review keeps it a single poll that reports only changes")
         {
             bench in

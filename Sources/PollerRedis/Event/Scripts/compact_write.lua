@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- Replaces the logs that compact_read.lua has read with their events packed together or reduced.
 --
--- A log that has grown since, or is gone, is left unchanged. If its item was reopened, the log is read again after the
--- item closes. If it was only announced to (announce.lua), the log keeps its bodies.
+-- A log that has grown since, or is gone, is left unchanged. It is read again: an item that was reopened has another
+-- position after it closes, and one that was announced to (announce.lua) has one from then.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     the field of the position, the position of the last item, then for each item: id, seq, the number of entries

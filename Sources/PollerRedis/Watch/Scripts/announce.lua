@@ -1,15 +1,16 @@
 #!lua flags=allow-oom
--- Records an event of an item and changes nothing else of the item. For a closed item the event is a run of its own. A
--- lease of the item ends, because its result would not follow the event, and the item is due at once. The caller must
--- know that the event is not recorded yet: the log then ends with the event before it.
+-- Records an event of an item and changes nothing else of the item. For a closed item the event is a run of its own,
+-- and the age of the item counts from now: its log is kept until the event is delivered. A lease of the item ends,
+-- because its result would not follow the event, and the item is due at once. The caller must know that the event is
+-- not recorded yet: the log then ends with the event before it.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, seq of the event, its run, channel to publish it on, 1 if the item is closed, else 0, event as JSON, and
 --          packed or ''
 -- RETURNS  1, or 0 when there is no such item or it was cancelled
 -- ERRORS   BADSEQ: another event was recorded, or the item was closed or reopened, meanwhile; read again and repeat
--- COST     about 12 commands
-local now = clocks()
+-- COST     about 13 commands
+local now, wall = clocks()
 local before = head_of_partition()
 local id = ARGV[1]
 local item = key(KEY.item, id)
@@ -21,6 +22,7 @@ end
 record(id, ARGV[2], ARGV[4], ARGV, 6, 7)
 if w[2] then
   call('HSET', item, ITEM.run, ARGV[3])
+  call('ZADD', key(KEY.closed), int(wall), id)
 elseif w[5] and number(w[5]) == number(w[4] or 0) then
   -- The hint that reopened the item still waits for a poll: no event about the payment was recorded since.
   call('HSET', item, ITEM.reopenedSeq, ARGV[2])
