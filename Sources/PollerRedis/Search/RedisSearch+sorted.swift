@@ -25,7 +25,7 @@ extension RedisSearch {
         var entries: [(partition: Int, id: ItemID)] = []
         var known: Set<ItemID> = []
         for head in heads {
-            let ids = head.reply.ids.filter { known.insert($0).inserted }
+            let ids = head.reply.matches.map(\.id).filter { known.insert($0).inserted }
             entries += ids.map { (head.lookup.partition, $0) }
             guard head.reply.next == "0", entries.count <= Self.sortedMatchesMax else { return nil }
         }
@@ -60,11 +60,40 @@ extension RedisSearch {
 
 /// The reply of search.lua.
 struct EntryReply {
+    /// A match of an entry.
+    struct Match {
+        let id: ItemID
+        /// The position of its part of the entry, and the position after the part.
+        ///
+        /// A word is a part of its own.
+        let from: String
+        let next: String
+        /// Whether it is the last match of its part.
+        fileprivate(set) var endsPart = true
+
+        fileprivate init?(_ text: String) {
+            let values = text.split(separator: " ").map(String.init)
+            // Safe: each case has the number of values that it uses.
+            switch values.count {
+            case 2:
+                id = ItemID(unchecked: values[1])
+                next = text.utf8.map { byte in
+                    String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+                }
+                .joined()
+                from = next
+            case 3: (id, from, next) = (ItemID(unchecked: values[0]), values[1], values[2])
+            default: return nil
+            }
+        }
+    }
+
     /// The position of the remaining entries; `0` if there are none.
     let next: String
     /// The number of entries read, including those of other accounts.
     let looked: Int
-    let ids: [ItemID]
+    /// The matches, those of one part by ID.
+    let matches: [Match]
 
     init(_ reply: RedisValue) throws(StoreError) {
         let values = (reply.array ?? []).compactMap(\.string)
@@ -72,7 +101,17 @@ struct EntryReply {
             throw .corrupt("search.lua answered \(reply)")
         }
         (next, self.looked) = (values[0], looked)
-        ids = values.dropFirst(2).map(ItemID.init(unchecked:))
+        var matches = values.dropFirst(2).compactMap { Match($0) }
+        var start = 0
+        for end in matches.indices {
+            guard end + 1 == matches.count || matches[end + 1].from != matches[end].from else {
+                continue
+            }
+            matches[start...end].sort { $0.id.description < $1.id.description }
+            for index in start..<end { matches[index].endsPart = false }
+            start = end + 1
+        }
+        self.matches = matches
     }
 }
 

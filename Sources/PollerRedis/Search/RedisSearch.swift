@@ -287,22 +287,20 @@ struct RedisSearch: RedisItems {
                 reply = try EntryReply(value)
                 (scans, scanned) = (scans + 1, scanned + reply.looked)
             }
-            let ids = Array(reply.ids.dropFirst(position.skipped))
-            var isWhole = true
-            for start in stride(from: 0, to: ids.count, by: Self.batch) {
-                let part = Array(ids[start..<min(start + Self.batch, ids.count)])
-                let found = try await snapshots(part, partition: partition, query)
-                for snapshot in found {
-                    guard items.count < query.limit else { break }
-                    (looked, position.skipped) = (looked + 1, position.skipped + 1)
+            var matches = reply.matches.drop(while: position.hasPassed)
+            while !matches.isEmpty, looked < Self.readsMax, items.count < query.limit {
+                let part = matches.prefix(Self.batch)
+                let found = try await snapshots(part.map(\.id), partition: partition, query)
+                for (match, snapshot) in zip(part, found) where items.count < query.limit {
+                    looked += 1
+                    position.pass(match)
+                    matches.removeFirst()
                     if let snapshot, seen.insert(snapshot.watch.key).inserted {
                         items.append(snapshot)
                     }
                 }
-                isWhole = start + part.count == ids.count
-                if items.count >= query.limit || looked >= Self.readsMax { break }
             }
-            guard isWhole, position.skipped >= reply.ids.count else { break }
+            guard matches.isEmpty else { break }
             if reply.next == "0" { index += 1 }
             guard index < lookups.endIndex else { break }
             position = lookups[index].position

@@ -4,8 +4,8 @@ import SafeNumbers
 /// A position in a list of watches.
 ///
 /// *Shape* as cursor: base64url of `t|entry` in the order of creation (``CreationPosition``), the usual order; of
-/// `c|score|id` in quarantine, of `s|step|lookup|position|skipped|steps|splitState` among matches of the search index, of
-/// `n|step|lane|source|steps` among matches by name. A cursor holds nothing secret, and a forged one only lists from
+/// `c|score|id` in quarantine, of `s|step|lookup|position|passed|steps|splitState` among matches of the search index,
+/// of `n|step|lane|source|steps` among matches by name. A cursor holds nothing secret, and a forged one only lists from
 /// another position.
 ///
 /// A step is a partition as it was when the list began (``PartitionMap/steps``). All partitions that it was split into
@@ -49,11 +49,12 @@ enum WatchListPosition {
 
 /// The position of a search among entries of the index.
 ///
-/// It has the step (``WatchListPosition``), the entry in one of its partitions, HSCAN's cursor in its bucket or the last word,
-/// and the number of items passed.
+/// It has the step (``WatchListPosition``), the entry in one of its partitions, HSCAN's cursor in its bucket or the
+/// last word, and the items passed in that part of the bucket.
 ///
-/// HSCAN's cursors are valid for one bucket only. If the step was split since, it begins again, and items of that one
-/// step may be returned twice.
+/// Items that are added or removed meanwhile change no other item's place. If Redis resizes the bucket, an item may be
+/// returned twice. HSCAN's cursors are valid for one bucket only. If the step was split since, it begins again, and
+/// items of that one step may be returned twice.
 struct EntryPosition {
     let step: Int
     let steps: Int
@@ -61,7 +62,26 @@ struct EntryPosition {
     let splitState: String
     var at = 0
     var scan = "0"
-    var skipped = 0
+    /// The items passed in the part at `scan`; `nil` if that part begins.
+    private var passed: Passed?
+
+    /// The items of a part up to an ID, and HSCAN's cursor after the part, which identifies it.
+    private struct Passed {
+        let next: String
+        let id: String
+
+        init(next: String, id: String) { (self.next, self.id) = (next, id) }
+
+        /// Reads a part of a cursor; `nil` for one without passed items, and for the number in cursors of other builds.
+        init?(_ text: String) {
+            let values = text.split(separator: ":", maxSplits: 1).map(String.init)
+            // Safe: there are two values.
+            guard values.count == 2 else { return nil }
+            self.init(next: values[0], id: values[1])
+        }
+
+        var text: String { "\(next):\(id)" }
+    }
 
     /// The beginning of a step; of the first one by default.
     init(of map: PartitionMap, step: Int = 0, among steps: Int? = nil) {
@@ -73,11 +93,23 @@ struct EntryPosition {
     fileprivate init?(_ parts: [String], of map: PartitionMap) {
         let values = Array(parts.dropFirst())
         guard values.count == 6, let step = Int(count: values[0]), let at = Int(count: values[1]),
-            Self.isScan(values[2]), let skipped = Int(count: values[3]),
-            let steps = Int(count: values[4]), map.hasStep(step, among: steps)
+            Self.isScan(values[2]), let steps = Int(count: values[4]),
+            map.hasStep(step, among: steps)
         else { return nil }
         (self.step, self.steps, splitState) = (step, steps, values[5])
-        (self.at, scan, self.skipped) = (at, values[2], skipped)
+        (self.at, scan, passed) = (at, values[2], Passed(values[3]))
+    }
+
+    /// Returns whether a match of the part at this position was passed.
+    func hasPassed(_ match: EntryReply.Match) -> Bool {
+        guard let passed, match.from == scan, match.next == passed.next else { return false }
+        return match.id.description <= passed.id
+    }
+
+    /// Moves past a match.
+    mutating func pass(_ match: EntryReply.Match) {
+        scan = match.endsPart ? match.next : match.from
+        passed = match.endsPart ? nil : Passed(next: match.next, id: match.id.description)
     }
 
     /// Returns whether a text is a cursor of HSCAN, or an entry of a word in hexadecimal digits (search.lua).
@@ -90,7 +122,7 @@ struct EntryPosition {
     }
 
     fileprivate var parts: [String] {
-        [String(step), String(at), scan, String(skipped), String(steps), splitState]
+        [String(step), String(at), scan, passed?.text ?? "0", String(steps), splitState]
     }
 }
 

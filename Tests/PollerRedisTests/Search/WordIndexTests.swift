@@ -84,6 +84,46 @@ struct WordIndexTests {
         }
     }
 
+    @Test(
+        "a search of many pages finds each watch once, although earlier ones are deleted meanwhile",
+        arguments: ["acme", "a-customer-with-a-long-name"]
+    )
+    func removals(_ customer: String) async throws {
+        try await withRedis { client in
+            let harness = try await RedisHarness(client: client)
+            let keys = (0..<1500).map { RedisHarness.key($0) }
+            _ = try await harness.watches.enqueue(
+                try keys.map { key in
+                    try NewWatch(key: key, metadata: #"{"customer":"\#(customer)"}"#)
+                }
+            )
+            let query = try SearchQuery(
+                "customer=\(customer)",
+                keys: .standard,
+                now: Timestamp(ms: 0)
+            )
+            var found: [WatchKey] = []
+            var cursor: String?
+            repeat {
+                let page = try await harness.watches.list(
+                    ListQuery(search: query, limit: 70, cursor: cursor)
+                )
+                found += page.items.map(\.watch.key)
+                cursor = page.next
+                for item in page.items.prefix(9) {
+                    _ = try await harness.watches.cancel(item.watch.key)
+                }
+                try await harness.advance(by: .seconds(2))
+                for partition in 0..<RedisHarness.partitionCount {
+                    let second = Duration.seconds(1)
+                    _ = try await harness.watches.purge(partition: partition, retention: second)
+                }
+            } while cursor != nil
+            #expect(found.count == keys.count)
+            #expect(Set(found) == Set(keys))
+        }
+    }
+
     @Test("a complete order ID finds one watch, and its prefix finds every watch that shares it")
     func long() async throws {
         try await withRedis { client in
