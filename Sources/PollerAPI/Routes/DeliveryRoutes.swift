@@ -191,12 +191,15 @@ struct DeliveryRoutes {
             try await checkEnabled(found.delivery.endpoint)
             state.revive()
             let revision = DeliveryRevision(id: id, from: found.delivery.state, to: state)
-            guard try await backend.deliveries.revise([revision], endingHolds: true) == [.done]
-            else { continue }
-            context.changes.recordAction(
-                AuditTarget(.delivery, id.description),
-                of: found.delivery.watch.account
+            let (target, account) = (
+                AuditTarget(.delivery, id.description), found.delivery.watch.account
             )
+            let results = try await context.changes.attempt(target, of: account) {
+                () throws(StoreError) in
+                try await backend.deliveries.revise([revision], endingHolds: true)
+            }
+            guard results == [.done] else { continue }
+            context.changes.recordAction(target, of: account)
             let revived = try await snapshot(id, context.caller)
             return Response(try await shown(revived))
         }
@@ -217,10 +220,16 @@ struct DeliveryRoutes {
             }
             if found.state == .inFlight { break }
             let revision = DeliveryRevision(id: id, from: found.delivery.state, to: state)
-            guard try await backend.deliveries.dismiss([revision]) == [.done] else { continue }
+            let (target, account) = (
+                AuditTarget(.delivery, id.description), found.delivery.watch.account
+            )
+            let results = try await context.changes.attempt(target, of: account) {
+                () throws(StoreError) in try await backend.deliveries.dismiss([revision])
+            }
+            guard results == [.done] else { continue }
             context.changes.recordAction(
-                AuditTarget(.delivery, id.description),
-                of: found.delivery.watch.account,
+                target,
+                of: account,
                 from: [
                     "dead_seqs": found.delivery.state.dead.map(String.init).joined(separator: ",")
                 ],

@@ -177,13 +177,16 @@ extension EndpointRoutes {
         var refusal: InvalidInput?
         // The endpoint at the moment of the update: it may have changed while the body arrived.
         var replaced = old
-        let rotated = try await backend.store.update(old.id) { endpoint, now in
-            replaced = endpoint
-            do throws(InvalidInput) {
-                try endpoint.rotate(to: secret, overlap: overlap, request: repeated, at: now)
-                refusal = nil
-            } catch {
-                refusal = error
+        let rotated = try await context.changes.attempt(AuditTarget(old), of: old.account) {
+            () throws(StoreError) in
+            try await backend.store.update(old.id) { endpoint, now in
+                replaced = endpoint
+                do throws(InvalidInput) {
+                    try endpoint.rotate(to: secret, overlap: overlap, request: repeated, at: now)
+                    refusal = nil
+                } catch {
+                    refusal = error
+                }
             }
         }
         if let refusal {

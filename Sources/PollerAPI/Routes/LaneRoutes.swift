@@ -162,7 +162,9 @@ struct LaneRoutes {
     ///
     /// A paused lane succeeds, as the first response may have been lost.
     private func pause(_ lane: LaneID, _ context: APIContext) async throws -> Response {
-        let before = try await backend.lanes.pause(lane)
+        let before = try await context.attempt(lane) { () throws(StoreError) in
+            try await backend.lanes.pause(lane)
+        }
         var after = Lane(before)
         after.isPaused = true
         context.note(lane, from: Lane(before), to: after)
@@ -170,7 +172,10 @@ struct LaneRoutes {
     }
 
     private func resume(_ lane: LaneID, _ context: APIContext) async throws -> Response {
-        context.note(lane, from: Lane(try await backend.lanes.resume(lane)), to: Lane())
+        let before = try await context.attempt(lane) { () throws(StoreError) in
+            try await backend.lanes.resume(lane)
+        }
+        context.note(lane, from: Lane(before), to: Lane())
         return try await changed(lane)
     }
 
@@ -192,7 +197,10 @@ struct LaneRoutes {
             }
             let wanted = try change.limit(from: report?.limit ?? backend.laneLimit())
             let known = LaneLimitVersion(report?.limit)
-            if try await backend.lanes.limit(lane, to: wanted, instead: known) {
+            let isSet = try await context.attempt(lane) { () throws(StoreError) in
+                try await backend.lanes.limit(lane, to: wanted, instead: known)
+            }
+            if isSet {
                 let standard = backend.laneLimit()
                 context.note(
                     lane,
@@ -219,6 +227,15 @@ struct LaneRoutes {
 }
 
 extension APIContext {
+    /// Changes a lane, and records a lost answer.
+    fileprivate func attempt<Result>(
+        _ lane: LaneID,
+        _ change: () async throws(StoreError) -> Result
+    ) async throws(StoreError) -> Result {
+        let target = AuditTarget(.lane, lane.description)
+        return try await changes.attempt(target, of: lane.accountAndKind?.0, change)
+    }
+
     /// Records only the settings that a request changed, since others change lanes concurrently.
     fileprivate func note(_ lane: LaneID, from before: Lane, to after: Lane) {
         changes.recordChange(

@@ -56,7 +56,12 @@ extension MailRoutes {
         _ entry: SuppressionEntry,
         _ context: APIContext
     ) async throws -> Response {
-        guard let lifted = try await mailPreferences().suppressions.lift(entry) else {
+        let suppressions = try mailPreferences().suppressions
+        let target = AuditTarget(.suppression, entry.id.description)
+        let removed = try await context.changes.attempt(target, of: nil) {
+            () throws(StoreError) in try await suppressions.lift(entry)
+        }
+        guard let lifted = removed else {
             throw Problem(
                 .entryNotFound,
                 "No recipient of the list has the ID \(entry.id); GET "
@@ -64,7 +69,7 @@ extension MailRoutes {
             )
         }
         context.changes.recordAction(
-            AuditTarget(.suppression, entry.id.description),
+            target,
             of: lifted.note.account,
             from: ["suppressed": "true", "reason": lifted.reason.rawValue],
             to: ["suppressed": "false", "reason": ""]

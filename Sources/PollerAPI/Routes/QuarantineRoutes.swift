@@ -1,6 +1,7 @@
 import Hummingbird
 import PollerIdentity
 import PollerOperations
+import PollerQueue
 import PollerWatches
 import PollerWire
 
@@ -85,10 +86,13 @@ struct QuarantineRoutes {
     ///
     /// An open watch succeeds, as the first response may have been lost.
     private func redrive(_ key: WatchKey, _ context: APIContext) async throws -> Response {
-        let wasDead = try await backend.watches.redrive(key)
+        let target = AuditTarget(.watch, key.source.description)
+        let wasDead = try await context.changes.attempt(target, of: key.account) {
+            () throws(StoreError) in try await backend.watches.redrive(key)
+        }
         if wasDead {
             context.changes.recordAction(
-                AuditTarget(.watch, key.source.description),
+                target,
                 of: key.account,
                 from: ["state": "closed", "closed_reason": ClosedReason.dead.rawValue],
                 to: ["state": "open"]
@@ -118,10 +122,13 @@ struct QuarantineRoutes {
     ///
     /// A cancelled watch succeeds, as the first response may have been lost.
     private func dismiss(_ key: WatchKey, _ context: APIContext) async throws -> Response {
-        let wasDead = try await backend.watches.dismiss(key)
+        let target = AuditTarget(.watch, key.source.description)
+        let wasDead = try await context.changes.attempt(target, of: key.account) {
+            () throws(StoreError) in try await backend.watches.dismiss(key)
+        }
         if wasDead {
             context.changes.recordAction(
-                AuditTarget(.watch, key.source.description),
+                target,
                 of: key.account,
                 from: ["closed_reason": ClosedReason.dead.rawValue],
                 to: ["closed_reason": ClosedReason.cancelled.rawValue]

@@ -1,6 +1,7 @@
 import Hummingbird
 import PollerIdentity
 import PollerOperations
+import PollerQueue
 import PollerWatches
 import PollerWire
 
@@ -57,16 +58,24 @@ struct SelectionRoutes {
         let watches = watches
         return [
             Self.poll.answered(
-                by: handler("pollWatch", .open) { try await watches.hint($0) }
+                by: handler("pollWatch", .open) { key throws(StoreError) in
+                    try await watches.hint(key)
+                }
             ),
             Self.cancel.answered(
-                by: handler("cancelWatch", .open) { try await watches.cancel($0) }
+                by: handler("cancelWatch", .open) { key throws(StoreError) in
+                    try await watches.cancel(key)
+                }
             ),
             Self.redrive.answered(
-                by: handler("redrive", .quarantined) { try await watches.redrive($0) }
+                by: handler("redrive", .quarantined) { key throws(StoreError) in
+                    try await watches.redrive(key)
+                }
             ),
             Self.dismiss.answered(
-                by: handler("dismissWatch", .quarantined) { try await watches.dismiss($0) }
+                by: handler("dismissWatch", .quarantined) { key throws(StoreError) in
+                    try await watches.dismiss(key)
+                }
             ),
         ]
     }
@@ -102,7 +111,7 @@ struct SelectionRoutes {
     private func handler(
         _ deed: String,
         _ state: ListQuery.State,
-        _ act: @escaping @Sendable (WatchKey) async throws -> Bool
+        _ act: @escaping @Sendable (WatchKey) async throws(StoreError) -> Bool
     ) -> @Sendable (Void, Request, APIContext) async throws -> Response {
         { _, request, context in
             let selection = try await reader.object(WatchSelection.self, of: request)
@@ -118,9 +127,14 @@ struct SelectionRoutes {
             }
             var done: [WatchKey] = []
             do {
-                for snapshot in page.items where try await act(snapshot.watch.key) {
-                    done.append(snapshot.watch.key)
-                    await context.note(deed, on: snapshot.watch.key, in: watches)
+                for key in page.items.map(\.watch.key) {
+                    let isDone = try await context.changes.attempt(
+                        AuditTarget(.watch, key.source.description),
+                        of: key.account
+                    ) { () throws(StoreError) in try await act(key) }
+                    guard isDone else { continue }
+                    done.append(key)
+                    await context.note(deed, on: key, in: watches)
                 }
             } catch {
                 // The actions completed before the error stay recorded.

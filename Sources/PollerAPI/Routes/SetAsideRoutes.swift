@@ -3,6 +3,7 @@ import Hummingbird
 import PollerDeliveries
 import PollerIdentity
 import PollerOperations
+import PollerQueue
 import PollerWatches
 import PollerWire
 
@@ -84,12 +85,16 @@ struct SetAsideRoutes {
         isRedriven: Bool,
         _ context: APIContext
     ) async throws -> PollerOperations.SetAsideEntry {
+        let missing = Problem(.entryNotFound, "No entry \(id.prefix(64)) is set aside.")
         let store = try suspectStore()
-        guard context.caller.accounts.isAll,
-            let entry = try await store.endSetAside(id, isRedriven: isRedriven)
-        else { throw Problem(.entryNotFound, "No entry \(id.prefix(64)) is set aside.") }
+        guard context.caller.accounts.isAll else { throw missing }
+        let target = AuditTarget(.entry, id)
+        let ended = try await context.changes.attempt(target, of: nil) {
+            () throws(StoreError) in try await store.endSetAside(id, isRedriven: isRedriven)
+        }
+        guard let entry = ended else { throw missing }
         context.changes.recordAction(
-            AuditTarget(.entry, id),
+            target,
             of: entry.account,
             from: ["state": "set_aside", "deaths": "\(entry.deaths)"],
             to: ["state": isRedriven ? "redriven" : "dismissed"]

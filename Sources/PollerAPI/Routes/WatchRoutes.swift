@@ -253,11 +253,14 @@ struct WatchRoutes {
     ///
     /// A cancelled watch succeeds, as the first response may have been lost.
     private func cancel(_ key: WatchKey, _ context: APIContext) async throws -> Response {
-        let wasOpen = try await watches.cancel(key)
+        let target = AuditTarget(.watch, key.source.description)
+        let wasOpen = try await context.changes.attempt(target, of: key.account) {
+            () throws(StoreError) in try await watches.cancel(key)
+        }
         // Recorded at once, because the following reads may fail.
         if wasOpen {
             context.changes.recordAction(
-                AuditTarget(.watch, key.source.description),
+                target,
                 of: key.account,
                 from: ["state": "open"],
                 to: ["state": "closed", "closed_reason": ClosedReason.cancelled.rawValue]

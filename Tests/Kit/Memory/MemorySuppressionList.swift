@@ -9,6 +9,7 @@ package final class MemorySuppressionList: SuppressionList {
     private let refusals = Mutex<[ItemID: Timestamp]>([:])
     private let failure = Mutex<StoreError?>(nil)
     private let failureAfterLift = Mutex<StoreError?>(nil)
+    private let losesAnswer = Mutex(false)
 
     /// Creates an empty list.
     package init() {}
@@ -21,6 +22,11 @@ package final class MemorySuppressionList: SuppressionList {
     /// Fails every call after the next recipient was lifted.
     package func fail(afterLiftWith error: StoreError) {
         failureAfterLift.withLock { $0 = error }
+    }
+
+    /// Loses the answer about the next lifted entry.
+    package func loseNextAnswer() {
+        losesAnswer.withLock { $0 = true }
     }
 
     package func reason(
@@ -58,7 +64,13 @@ package final class MemorySuppressionList: SuppressionList {
     package func lift(_ entry: SuppressionEntry) async throws(StoreError) -> SuppressedRecipient? {
         try check()
         refusals.withLock { $0[entry.id] = nil }
-        return entries.withLock { $0.removeValue(forKey: entry.id) }
+        let lifted = entries.withLock { $0.removeValue(forKey: entry.id) }
+        let isLost = losesAnswer.withLock { losesAnswer in
+            defer { losesAnswer = false }
+            return losesAnswer
+        }
+        if isLost { throw .unavailable("the answer is lost") }
+        return lifted
     }
 
     package func suppressed(

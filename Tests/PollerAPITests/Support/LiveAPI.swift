@@ -54,6 +54,7 @@ struct LiveAPI: HTTPServer {
         limits: AccountLimits = .none,
         archives: ArchiveKeys = .ephemeral,
         keyStoreInFront: (any KeyStore) -> any KeyStore = { $0 },
+        endpointStoreInFront: (any EndpointStore) -> any EndpointStore = { $0 },
         _ body: (LiveAPI) async throws -> Void
     ) async throws {
         let stores = try await RedisStores(partitions: partitions)
@@ -81,7 +82,7 @@ struct LiveAPI: HTTPServer {
             members: stores.members,
             laneLimit: { .stripe },
             feed: observed,
-            endpoints: .on(stores.endpoints, channels: channels),
+            endpoints: .on(endpointStoreInFront(stores.endpoints), channels: channels),
             checks: checks,
             archives: archives,
             keys: keyStoreInFront(stores.keys),

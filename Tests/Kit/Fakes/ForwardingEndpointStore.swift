@@ -1,23 +1,23 @@
-import PollerDeliveries
-import PollerIdentity
-import PollerQueue
+package import PollerDeliveries
+package import PollerIdentity
+package import PollerQueue
 
 /// An endpoint store that forwards to another one by default.
-protocol ForwardingEndpointStore: EndpointStore {
+package protocol ForwardingEndpointStore: EndpointStore {
     var base: any EndpointStore { get }
 }
 
 extension ForwardingEndpointStore {
-    func version() async throws(StoreError) -> Int64 { try await base.version() }
+    package func version() async throws(StoreError) -> Int64 { try await base.version() }
 
-    func changes(
+    package func changes(
         since version: Int64,
         isContinuing: Bool
     ) async throws(StoreError) -> EndpointChanges {
         try await base.changes(since: version, isContinuing: isContinuing)
     }
 
-    func create(
+    package func create(
         _ endpoint: Endpoint,
         request: EndpointRequest?,
         accountMax: Int
@@ -25,29 +25,32 @@ extension ForwardingEndpointStore {
         try await base.create(endpoint, request: request, accountMax: accountMax)
     }
 
-    func counts(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
+    package func counts(of accounts: [AccountID]) async throws(StoreError) -> [Int] {
         try await base.counts(of: accounts)
     }
 
-    func read(
+    package func read(
         _ id: EndpointID,
         of accounts: AccountSet
     ) async throws(StoreError) -> StoredEndpoint? {
         try await base.read(id, of: accounts)
     }
 
-    func replace(
+    package func replace(
         _ endpoint: Endpoint,
         version: Int64
     ) async throws(StoreError) -> EndpointReplacement {
         try await base.replace(endpoint, version: version)
     }
 
-    func remove(_ id: EndpointID, version: Int64?) async throws(StoreError) -> EndpointRemoval {
+    package func remove(
+        _ id: EndpointID,
+        version: Int64?
+    ) async throws(StoreError) -> EndpointRemoval {
         try await base.remove(id, version: version)
     }
 
-    func list(
+    package func list(
         accounts: AccountSet,
         limit: Int,
         cursor: String?
