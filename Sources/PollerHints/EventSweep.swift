@@ -33,7 +33,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     static var tick: Duration { .seconds(1) }
     /// The longest such interval, by which the sweep of a quiet account may be late.
     static var checkIntervalMax: Duration { .seconds(5) }
-    /// The lease of a sweep: a page takes a second or two, and each page renews it.
+    /// The lease of a sweep, which each step renews, and a long step three times in this span.
     static var span: Duration { .seconds(60) }
     /// The number of pages per lease; the rest is left for the next check of any process.
     static var pagesMax: Int { 50 }
@@ -292,13 +292,32 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             FailPoint.check(.sweep, account.id.description)
             #endif
             do throws(AccountEventsFailure) {
-                let page = try await events.events(of: account.id, account.list, step.range)
-                return .success(page)
+                return .success(try await readRenewing(account, step.range))
             } catch {
                 return .failure(error)
             }
         }
         return page ?? .failure(.unavailable("the page is quarantined: \(suspect.id)"))
+    }
+
+    /// Returns the events of a range, and renews the lease until they are read.
+    ///
+    /// A page takes a second or two, and an overlap of 5,000 events has fifty. If the lease ended meanwhile, another
+    /// process would read the same overlap, and the progress of neither would be stored.
+    private func readRenewing(
+        _ account: Account,
+        _ range: EventRange
+    ) async throws(AccountEventsFailure) -> AccountEventsPage {
+        let renewal = Task { [store, owner, clock] in
+            while true {
+                // Ends when it is cancelled.
+                try await clock.sleep(for: Self.span / 3)
+                // Without an answer of the store it is tried again.
+                _ = try? await store.take(account.leaseID, owner: owner, for: Self.span)
+            }
+        }
+        defer { renewal.cancel() }
+        return try await events.events(of: account.id, account.list, range)
     }
 
     private func failed(

@@ -83,6 +83,7 @@ struct SweepReading: Hashable, Sendable {
             let pause = SweepStep.pausePerRequest * page.requests
             rereadPause = isConnected ? pause : max(pause, interval * 3 / 2)
         case (.overlap, _):
+            // If there are more than fifty pages since a sweep that found no event, polls find the older changes.
             cursor = newest ?? (lease.cursor == .start ? .since(lease.now) : lease.cursor)
             isCaughtUp = true
             rereadPause = SweepStep.pausePerRequest * page.requests

@@ -189,6 +189,43 @@ struct EventSweepTests {
         }
     }
 
+    @Test("the lease of a sweep is renewed while a long overlap is read")
+    func longOverlap() async throws {
+        try await AccountRig.run { rig in
+            let clock = ManualClock()
+            let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+            let account = EventSweep<ManualClock>.Account(
+                id: .main,
+                expectsWebhooks: false,
+                interval: .zero
+            )
+            let sweep = EventSweep(
+                accounts: [account],
+                events: SilentEventList { ask.yield() },
+                store: rig.store,
+                watches: rig.watches,
+                meter: ReadMeter(store: rig.store, clock: clock, logger: AccountRig.quiet),
+                owner: AccountRig.owner,
+                clock: clock,
+                logger: AccountRig.quiet
+            )
+            let visit = Task { await sweep.sweepIfDue(account) }
+            var questions = asked.makeAsyncIterator()
+            await questions.next()
+            let keys = try await rig.redis.send(RedisCommand("KEYS", ["*sweep{*"])).array
+            let key = try #require(keys?.first?.string)
+            let read = RedisCommand("HGETALL", [.string(key)])
+            let taken = try await rig.redis.send(read)
+            try await eventually("the lease ends later") {
+                await clock.waitForSleepers(1)
+                clock.advance(by: EventSweep<ManualClock>.span / 3)
+                return try await rig.redis.send(read) != taken
+            }
+            visit.cancel()
+            await visit.value
+        }
+    }
+
     @Test("a cursor that Stripe no longer knows is reset instead of failing forever")
     func forgotten() async throws {
         try await AccountRig.run { rig in
