@@ -94,9 +94,16 @@ struct DeliveryResolver<Store: WatchStore>: Sendable {
             return .target(DeliveryTarget(endpoint))
         } catch {
             let why = "endpoint unreadable: \(error)"
-            var pause = Self.pause
-            if case .corrupt = error { pause = Self.foreignPause }
-            return .instead(.silent(.next(after: pause), delivery.state, why: why))
+            guard case .corrupt = error else {
+                return .instead(.silent(.next(after: Self.pause), delivery.state, why: why))
+            }
+            // A notifier of the release that wrote the endpoint goes first.
+            let waiting = Decision<DeliveryChange>.silent(
+                .next(after: Self.foreignPause),
+                delivery.state,
+                why: why
+            )
+            return .instead(waiting.preferringOtherProcesses)
         }
     }
 

@@ -18,8 +18,8 @@ package final class EndpointDirectory: Sendable {
         var endpoints: [EndpointID: Endpoint] = [:]
         /// The endpoints that this release does not understand.
         ///
-        /// They are not removed ones: their deliveries wait.
-        var foreign: Set<EndpointID> = []
+        /// They are not removed ones: their deliveries wait, also those of new events.
+        var foreign: [EndpointID: ForeignEndpoint] = [:]
         var index: EndpointIndex
         /// The IDs of changed or removed endpoints, for the sync.
         var changed: Set<EndpointID> = []
@@ -100,7 +100,7 @@ package final class EndpointDirectory: Sendable {
     package func endpoint(_ id: EndpointID) async throws(StoreError) -> Endpoint? {
         if let endpoint = known(id) { return endpoint }
         try await refresh()
-        if state.withLock({ $0.foreign.contains(id) }) {
+        if state.withLock({ $0.foreign[id] != nil }) {
             throw .corrupt("this release does not understand the endpoint \(id)")
         }
         return known(id)
@@ -137,7 +137,8 @@ package final class EndpointDirectory: Sendable {
     func takeChanges() -> [(id: EndpointID, endpoint: Endpoint?)] {
         state.withLock { state in
             defer { state.changed = [] }
-            return state.changed.subtracting(state.foreign).map { ($0, state.endpoints[$0]) }
+            return state.changed.filter { state.foreign[$0] == nil }
+                .map { ($0, state.endpoints[$0]) }
         }
     }
 
@@ -170,13 +171,14 @@ package final class EndpointDirectory: Sendable {
             if isFresh {
                 state.changed.formUnion(state.endpoints.keys)
                 state.endpoints = [:]
-                state.foreign = []
+                state.foreign = [:]
             }
             // For many changes, sorting again is faster than inserting each.
             let rebuildsIndex = isFresh || pages.count > 1
             for page in pages { Self.apply(page, to: &state, indexing: !rebuildsIndex) }
             if rebuildsIndex {
                 state.index = EndpointIndex(state.endpoints.values, partition: partition)
+                for foreign in state.foreign.values { state.index.insert(foreign) }
             }
             state.version = since
             return state.endpoints.count
@@ -191,19 +193,29 @@ package final class EndpointDirectory: Sendable {
         indexing isIndexing: Bool
     ) {
         for endpoint in page.endpoints {
-            let old = state.endpoints.updateValue(endpoint, forKey: endpoint.id)
-            state.changed.insert(endpoint.id)
-            state.foreign.remove(endpoint.id)
-            guard isIndexing else { continue }
-            if let old { state.index.remove(old) }
-            state.index.insert(endpoint)
+            remove(endpoint.id, from: &state, indexing: isIndexing)
+            state.endpoints[endpoint.id] = endpoint
+            if isIndexing { state.index.insert(endpoint) }
         }
-        state.foreign.formUnion(page.foreign)
-        state.foreign.subtract(page.removed)
-        for id in page.removed + page.foreign {
-            let old = state.endpoints.removeValue(forKey: id)
-            state.changed.insert(id)
-            if isIndexing, let old { state.index.remove(old) }
+        for foreign in page.foreign {
+            remove(foreign.id, from: &state, indexing: isIndexing)
+            state.foreign[foreign.id] = foreign
+            if isIndexing { state.index.insert(foreign) }
         }
+        for id in page.removed { remove(id, from: &state, indexing: isIndexing) }
+    }
+
+    /// Removes an endpoint, whether or not it is understood, and notes the change.
+    private static func remove(
+        _ id: EndpointID,
+        from state: inout State,
+        indexing isIndexing: Bool
+    ) {
+        state.changed.insert(id)
+        let old = state.endpoints.removeValue(forKey: id)
+        let foreign = state.foreign.removeValue(forKey: id)
+        guard isIndexing else { return }
+        if let old { state.index.remove(old) }
+        if let foreign { state.index.remove(foreign) }
     }
 }

@@ -47,8 +47,24 @@ struct EndpointIndex: Sendable {
 
     /// Adds a new endpoint.
     mutating func insert(_ endpoint: Endpoint) {
-        let member = member(endpoint)
-        for topic in Self.topics(of: endpoint) {
+        insert(member(endpoint), under: Self.topics(of: endpoint))
+    }
+
+    /// Adds an endpoint that this release does not understand, for all events of its account.
+    ///
+    /// The release that wrote it sends the events that the endpoint wants. Like a disabled endpoint, it collects events
+    /// for a day only: without that release they would accumulate in the store.
+    mutating func insert(_ foreign: ForeignEndpoint) {
+        let member = Audience.Member(
+            position: position(of: foreign.id),
+            since: foreign.createdAt,
+            until: foreign.updatedAt + Endpoint.catchUp
+        )
+        insert(member, under: Self.topics(of: foreign))
+    }
+
+    private mutating func insert(_ member: Audience.Member, under topics: [Topic]) {
+        for topic in topics {
             let index = lists[topic]?.insertionIndex(behind: member.position) ?? 0
             lists[topic, default: []].insert(member, at: index)
         }
@@ -56,8 +72,17 @@ struct EndpointIndex: Sendable {
 
     /// Removes an endpoint, which must equal the one that was added.
     mutating func remove(_ endpoint: Endpoint) {
-        let position = position(of: endpoint.id)
-        for topic in Self.topics(of: endpoint) {
+        remove(endpoint.id, under: Self.topics(of: endpoint))
+    }
+
+    /// Removes an endpoint that was not understood.
+    mutating func remove(_ foreign: ForeignEndpoint) {
+        remove(foreign.id, under: Self.topics(of: foreign))
+    }
+
+    private mutating func remove(_ id: EndpointID, under topics: [Topic]) {
+        let position = position(of: id)
+        for topic in topics {
             guard let index = lists[topic]?.insertionIndex(behind: position), index > 0,
                 lists[topic]?[index - 1].position == position
             else { continue }
@@ -111,6 +136,11 @@ struct EndpointIndex: Sendable {
                 )
             }
         }
+    }
+
+    private static func topics(of foreign: ForeignEndpoint) -> [Topic] {
+        guard let account = foreign.account else { return [] }
+        return [Topic(account: account, source: nil, pattern: "", isFinalOnly: false)]
     }
 
     /// Returns the patterns of a scope, without those that another one covers.

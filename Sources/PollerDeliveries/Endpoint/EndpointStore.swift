@@ -221,6 +221,28 @@ package enum EndpointCreation: Hashable, Sendable {
     case nameTaken(by: EndpointID)
 }
 
+/// An endpoint that this release does not understand, because a newer one wrote it.
+package struct ForeignEndpoint: Hashable, Sendable {
+    package let id: EndpointID
+    /// The account; `nil` if not even that is understood.
+    package let account: AccountID?
+    package let createdAt: Timestamp
+    package let updatedAt: Timestamp
+
+    /// Creates a value from what the releases write alike.
+    package init(
+        id: EndpointID,
+        account: AccountID?,
+        createdAt: Timestamp,
+        updatedAt: Timestamp
+    ) {
+        self.id = id
+        self.account = account
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+}
+
 /// The changes of the registry.
 package struct EndpointChanges: Hashable, Sendable {
     /// Whether the reader's version is too old or from another registry: this is the first page of everything, and the
@@ -232,7 +254,7 @@ package struct EndpointChanges: Hashable, Sendable {
     package let endpoints: [Endpoint]
     package let removed: [EndpointID]
     /// The new or changed endpoints that this release does not understand.
-    package let foreign: [EndpointID]
+    package let foreign: [ForeignEndpoint]
 
     /// Creates changes from the values of a store.
     package init(
@@ -241,7 +263,7 @@ package struct EndpointChanges: Hashable, Sendable {
         hasMore: Bool,
         endpoints: [Endpoint],
         removed: [EndpointID],
-        foreign: [EndpointID] = []
+        foreign: [ForeignEndpoint] = []
     ) {
         self.isReset = isReset
         self.version = version

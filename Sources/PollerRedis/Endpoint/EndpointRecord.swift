@@ -50,6 +50,20 @@ enum EndpointRecord {
         }
     }
 
+    /// Reads the part of a value that the script writes, and that every release understands.
+    static func foreign(_ id: String, _ value: String) -> ForeignEndpoint {
+        let parts = value.split(separator: " ", maxSplits: 3)
+        let times = parts.prefix(2).compactMap { Timestamp(stored: $0) }
+        // Safe: the account is used only if there are four parts.
+        let account = parts.count == 4 && times.count == 2 ? String(parts[2]) : nil
+        return ForeignEndpoint(
+            id: EndpointID(unchecked: id),
+            account: account.map(AccountID.init(unchecked:)),
+            createdAt: times.first ?? Timestamp(ms: 0),
+            updatedAt: times.last ?? Timestamp(ms: 0)
+        )
+    }
+
     /// Re-encrypts a value's secrets that are not encrypted by the first key; `nil` if all of them are.
     ///
     /// Only the text of these secrets changes. A record of a newer release keeps what this one does not know.

@@ -239,16 +239,17 @@ package struct RedisEndpointStore: EndpointStore {
 
     private func endpoints(
         _ values: ArraySlice<RedisValue>
-    ) throws(StoreError) -> (found: [Endpoint], foreign: [EndpointID]) {
-        var (found, foreign): ([Endpoint], [EndpointID]) = ([], [])
+    ) throws(StoreError) -> (found: [Endpoint], foreign: [ForeignEndpoint]) {
+        var (found, foreign): ([Endpoint], [ForeignEndpoint]) = ([], [])
         for index in stride(from: values.startIndex, to: values.endIndex - 1, by: 2) {
             let id = values[index].string ?? ""
-            if let endpoint = try decoded(id, values[index + 1].string ?? "") {
+            let value = values[index + 1].string ?? ""
+            if let endpoint = try decoded(id, value) {
                 found.append(endpoint)
             } else {
                 // One record of another release must not hide all the others.
                 logger.error("endpoint not understood", metadata: ["endpoint": "\(id)"])
-                foreign.append(EndpointID(unchecked: id))
+                foreign.append(EndpointRecord.foreign(id, value))
             }
         }
         return (found, foreign)

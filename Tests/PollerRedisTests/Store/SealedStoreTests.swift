@@ -200,6 +200,8 @@ struct SealedStoreTests {
             let record = #"1 2 main {"payload":"\#(payload)","url":"https://a.example/"}"#
             let endpoint = try EndpointRecord.endpoint("ep_1", record, openedBy: .none)
             #expect(endpoint?.payload.rawValue == (isKnown ? payload : nil))
+            let head = EndpointRecord.foreign("ep_1", record)
+            #expect(head.account?.description == "main" && head.updatedAt == Timestamp(ms: 2))
         }
     }
 

@@ -116,7 +116,9 @@ struct EndpointDirectoryTests {
         await #expect(throws: StoreError.self) { try await directory.endpoint(id) }
         // The sync would dismiss the dead letters of a removed endpoint.
         #expect(directory.takeChanges().isEmpty)
-        #expect(directory.interested(in: EndpointTests.event()).endpoints.isEmpty)
+        // A newer release sends those events that it wants.
+        #expect(directory.interested(in: EndpointTests.event()).endpoints == [id])
+        #expect(directory.interested(in: EndpointTests.event(account: "acct_b")).endpoints.isEmpty)
         let key = Sample.key()
         let state = DeliveryState(dead: [1])
         let delivery = Delivery(endpoint: id, url: nil, watch: key, state: state)
@@ -127,11 +129,29 @@ struct EndpointDirectoryTests {
             return
         }
         #expect(waiting.verdict == .next(after: .seconds(60)) && waiting.signal == .hold(.zero))
-        #expect(waiting.change.state == delivery.state)
+        #expect(waiting.change.state == delivery.state && waiting.prefersOtherProcesses)
         foreign.ids.change { $0 = [] }
         _ = try await store.update(id) { endpoint, _ in endpoint.coalesces = false }
+        try await directory.refresh()
         #expect(try await directory.endpoint(id)?.id == id)
         #expect(directory.takeChanges().map(\.id) == [id])
+        #expect(directory.interested(in: EndpointTests.event()).endpoints == [id])
+    }
+
+    @Test("an endpoint that this release does not understand collects events for a day")
+    func foreignForDays() async throws {
+        let id = try await create("a")
+        let foreign = ForeignStore(base: store, ids: Shared([id]))
+        let directory = EndpointDirectory(store: foreign, logger: Sample.quiet)
+        try await directory.refresh()
+        for (age, isMarked) in [(Duration.seconds(86_399), true), (.seconds(86_400), false)] {
+            let event = EndpointTests.event(polledAt: VirtualTime.start + age)
+            #expect(directory.interested(in: event).endpoints.contains(id) == isMarked)
+        }
+        // One that is removed gets no more events.
+        _ = try await store.remove(id)
+        try await directory.refresh()
+        #expect(directory.interested(in: EndpointTests.event()).endpoints.isEmpty)
     }
 
     @Test("the sync pauses, limits, resumes and removes lanes to match the endpoints")
@@ -238,7 +258,14 @@ private struct ForeignStore: ForwardingEndpointStore {
             hasMore: page.hasMore,
             endpoints: page.endpoints.filter { !ids.contains($0.id) },
             removed: page.removed,
-            foreign: page.endpoints.map(\.id).filter(ids.contains)
+            foreign: page.endpoints.filter { ids.contains($0.id) }.map { endpoint in
+                ForeignEndpoint(
+                    id: endpoint.id,
+                    account: endpoint.account,
+                    createdAt: endpoint.createdAt,
+                    updatedAt: endpoint.updatedAt
+                )
+            }
         )
     }
 }

@@ -32,7 +32,8 @@ struct EndpointTests {
         source: String = "src_1",
         account: String = "acct_a",
         final: Bool = false,
-        closed: ClosedReason? = nil
+        closed: ClosedReason? = nil,
+        polledAt: Timestamp = VirtualTime.start
     ) -> Event {
         Event(
             Watch(
@@ -43,7 +44,7 @@ struct EndpointTests {
             status: SourceStatus(unchecked: status),
             final: final,
             closed: closed,
-            polledAt: VirtualTime.start
+            polledAt: polledAt
         )
     }
 
