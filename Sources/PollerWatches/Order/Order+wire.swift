@@ -122,7 +122,7 @@ extension Order {
         )
     }
 
-    /// The memory for retention: how long the money of its members may change (`PaymentLife.changesUntil`), so that the
+    /// The memory for retention: how long the money of its members may change (`PaymentLifetime.changesUntil`), so that the
     /// order is kept as long as they are.
     package var memory: PaymentMemory? {
         let last = members.compactMap { member -> Timestamp? in
@@ -134,7 +134,7 @@ extension Order {
             guard member.payment.state == .disputed, let seen = member.polledAt else {
                 return reversible
             }
-            let decided = seen + PaymentLife.dispute
+            let decided = seen + PaymentLifetime.dispute
             return max(reversible ?? decided, decided)
         }.max()
         return last.map { PaymentMemory(changesUntil: $0) }
