@@ -1,4 +1,5 @@
 import PollerIdentity
+import PollerQueue
 import SafeNumbers
 
 /// A position in a list of watches.
