@@ -40,7 +40,7 @@ def status(url: str, key: str | None, path: str = "/v1/watches") -> int:
 def becomes(url: str, key: str | None, wanted: int) -> float:
     """Returns the seconds until a request gets the status `wanted`."""
     began = time.monotonic()
-    wait_until(lambda: status(url, key) == wanted, 15, f"{wanted}")
+    wait_until(lambda: status(url, key) == wanted, 60, f"{wanted}")
     return time.monotonic() - began
 
 
@@ -77,16 +77,16 @@ def test_the_first_key_closes_every_server_and_a_revoked_key_is_rejected_within_
         answer = requests.get(f"{gateway}/v1/events/stream", headers=headers, stream=True, timeout=20)
         return answer if answer.status_code == 200 else None
 
-    stream = wait_until(follow, 5, "the gateway knows the key")
+    stream = wait_until(follow, 60, "the gateway knows the key")
     with websockets.sync.client.connect(
         gateway.replace("http://", "ws://") + "/v1/stream",
         subprotocols=["poller.v1.json"], additional_headers={"Authorization": f"Bearer {viewer}"}, proxy=None,
     ) as live:
-        assert json.loads(live.recv(timeout=10))["op"] == "hello"
+        assert json.loads(live.recv(timeout=30))["op"] == "hello"
         ctl(cluster, admin, "key", "revoke", made["id"])
         began = time.monotonic()
         with pytest.raises(ConnectionClosed) as closed:
-            while json.loads(live.recv(timeout=5))["op"] == "bye":
+            while json.loads(live.recv(timeout=30))["op"] == "bye":
                 pass
     assert closed.value.rcvd.reason == "a key is needed that was not revoked"
     assert b"a key is needed that was not revoked" in stream.content
@@ -108,10 +108,10 @@ def test_keys_survive_a_redis_crash_and_stay_valid_after_it(chaos):
     becomes(url, admin, 200)
     becomes(url, None, 401)
     cluster.redis.kill9()
-    wait_until(lambda: status(url, admin) == 503, 10, "the store is unavailable")
+    wait_until(lambda: status(url, admin) == 503, 60, "the store is unavailable")
     assert status(url, "plr_wrong") == 401
     cluster.redis.start()
-    wait_until(lambda: status(url, admin) == 200, 20, "the store and the key are available again")
+    wait_until(lambda: status(url, admin) == 200, 60, "the store and the key are available again")
     # The last key that can create keys cannot be revoked.
     [own] = ctl(cluster, admin, "key", "list")
     ctl(cluster, admin, "key", "revoke", own["id"], status=1)
@@ -179,10 +179,10 @@ def test_a_key_bound_to_an_account_cannot_read_or_create_data_of_others(chaos, t
     def foreign() -> requests.Response:
         query = "since=snapshot&source=src_001&account=default"
         headers = {"Authorization": f"Bearer {made['key']}"}
-        return requests.get(f"{cluster.gateway()}/v1/events/stream?{query}", headers=headers, timeout=10)
+        return requests.get(f"{cluster.gateway()}/v1/events/stream?{query}", headers=headers, timeout=30)
 
     # The gateway is a separate process and may learn about the key a moment later.
-    wait_until(lambda: foreign().status_code != 401, 5, "the gateway knows the key")
+    wait_until(lambda: foreign().status_code != 401, 60, "the gateway knows the key")
     stream = foreign()
     assert stream.status_code in (400, 403, 404) and "account" in stream.text
     pages = bound.get("/v1/events?from=oldest&limit=500")
@@ -211,7 +211,7 @@ def test_a_request_with_a_late_body_is_rejected_if_its_key_was_revoked_meanwhile
     host, port = cluster.api.url.removeprefix("http://").split(":")
     open_requests = []
     for path, body in (("/v1/keys", '{"role":"admin"}'), ("/v1/watches", '{"source":"src_1"}')):
-        slow = socket.create_connection((host, int(port)), timeout=10)
+        slow = socket.create_connection((host, int(port)), timeout=30)
         slow.sendall(
             f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\nAuthorization: Bearer {thief['key']}\r\n\r\n{body[:1]}".encode()

@@ -31,7 +31,7 @@ def wait_payment(cluster: Cluster, source: str, word: str) -> dict:
         found = cluster.api.watch(source).get("payment") or {}
         return found if found.get("state") == word else None
 
-    return wait_until(payment, 20, f"{source} is {word}")
+    return wait_until(payment, 60, f"{source} is {word}")
 
 
 def paid_intent(cluster: Cluster) -> tuple[str, str]:
@@ -52,7 +52,7 @@ def charged_source(cluster: Cluster, **charge) -> tuple[str, str]:
     assert answer.status_code in (200, 201), answer.text
     cluster.wait_status(source, "pending")
     cluster.sandbox.authorise(source)
-    wait_until(lambda: cluster.api.watch(source)["state"] == "closed", 20, "settled")
+    wait_until(lambda: cluster.api.watch(source)["state"] == "closed", 60, "settled")
     return source, cluster.api.watch(source)["charge"]["id"]
 
 
@@ -69,7 +69,7 @@ def test_refunds_are_each_reported_once_without_polls_between_them(hinted: Clust
     told = payment_states(hinted, source)
     assert told[-3:] == ["paid", "partially_refunded", "refunded"], told
     # Another event about the refund may have reopened the watch for a moment.
-    wait_until(lambda: hinted.api.watch(source).get("closed_reason") == "settled", 20, "it has ended again")
+    wait_until(lambda: hinted.api.watch(source).get("closed_reason") == "settled", 60, "it has ended again")
     last = hinted.api.events(source)[-1]
     assert last["final"] and last["closed_reason"] == "settled" and last["object"]
     statuses = [event["type"] for event in hinted.api.events(source) if not is_beside(event)]
@@ -114,7 +114,7 @@ def test_a_bank_decision_after_the_watch_has_closed_is_reported(hinted: Cluster)
     # The shop creates the charge itself.
     charge = hinted.sandbox.charge(source)["id"]
     wait_payment(hinted, source, "processing")
-    wait_until(lambda: hinted.api.watch(source)["state"] == "closed", 20, "the watch ends")
+    wait_until(lambda: hinted.api.watch(source)["state"] == "closed", 60, "the watch ends")
     path = f"/_sandbox/charges/{charge}/status"
     hinted.sandbox._call("POST", path, json={"status": "succeeded"})
     assert wait_payment(hinted, source, "paid")["amount_received"] == 1099

@@ -26,7 +26,7 @@ def paid(cluster: Cluster, method: str) -> tuple[str, str]:
     cluster.enqueue(intent, metadata={"cart": "77"})
     cluster.wait_status(intent, "requires_action")
     cluster.sandbox.authorise(intent)
-    wait_until(lambda: cluster.api.watch(intent)["state"] == "closed", 20, f"{intent} has ended")
+    wait_until(lambda: cluster.api.watch(intent)["state"] == "closed", 60, f"{intent} has ended")
     cluster.wait_delivered([intent])
     assert cluster.api.watch(intent)["payment"]["state"] == "paid"
     return intent, cluster.sandbox._stripe("GET", f"/v1/payment_intents/{intent}")["latest_charge"]
@@ -85,8 +85,8 @@ def test_a_dispute_on_day_60_is_reported(hinted: Cluster):
     told = len(hinted.api.events(source))
     age(hinted, 60)
     forget(hinted, "forgetful")
-    wait_until(lambda: not is_known(hinted, never), 20, "payments that cannot be refunded are purged")
-    wait_until(lambda: hinted.api.events(source) == [], 20, "the log is forgotten")
+    wait_until(lambda: not is_known(hinted, never), 60, "payments that cannot be refunded are purged")
+    wait_until(lambda: hinted.api.events(source) == [], 60, "the log is forgotten")
     watch = hinted.api.watch(source)
     assert (watch["state"], watch["closed_reason"]) == ("closed", "settled")
     assert watch["payment"]["state"] == "paid" and watch["payment"]["amount_received"] == 2000
@@ -94,7 +94,7 @@ def test_a_dispute_on_day_60_is_reported(hinted: Cluster):
     assert hinted.fsck().returncode == 0, hinted.fsck().stdout
 
     hinted.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
-    (event,) = wait_until(lambda: hinted.api.events(source), 20, "the dispute is reported")
+    (event,) = wait_until(lambda: hinted.api.events(source), 60, "the dispute is reported")
     assert event["type"] == "payment.disputed" and event["seq"] == told + 1
     assert event["metadata"] == {"cart": "77"} and event["closed_reason"] == "settled"
     # The event is delivered on the watch's channels, and earlier events are not repeated.
@@ -112,4 +112,4 @@ def test_payments_are_not_kept_if_this_is_disabled(hinted: Cluster):
     assert is_known(hinted, source), "kept like any other"
     age(hinted, 27)
     forget(hinted, "forgetful", POLLER_AFTERLIFE="0")
-    wait_until(lambda: not is_known(hinted, source), 20, "it is forgotten like any other")
+    wait_until(lambda: not is_known(hinted, source), 60, "it is forgotten like any other")

@@ -167,7 +167,7 @@ class Watched:
         self.cluster.sandbox.authorise(late)
         self.shop.until(late, lambda watch: watch["status"] == "chargeable")
         self.cluster.enqueue("src_hangs", notify=[])
-        wait_until(lambda: self.shop.call("GET", "/v1/watches/src_hangs/explain")["place"] == "leased", 20, "a poll hangs")
+        wait_until(lambda: self.shop.call("GET", "/v1/watches/src_hangs/explain")["place"] == "leased", 60, "a poll hangs")
         self.worker.kill9()
         self.cluster.enqueue(self.cluster.sandbox.create_source(), notify=[])
 
@@ -176,7 +176,7 @@ class Watched:
             stats = self.shop.call("GET", "/v1/stats")
             return not stats["workers"] and not stats["notifiers"] and stats["oldest_overdue_ms"] > 3000
 
-        wait_until(is_seen, 20, "every process knows", pause_s=0.2)
+        wait_until(is_seen, 60, "every process knows", pause_s=0.2)
 
     def webhook(self, age_s: int = 0) -> int:
         """Posts a webhook event as Stripe does, signed `age_s` seconds ago."""

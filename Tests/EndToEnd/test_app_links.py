@@ -19,7 +19,7 @@ FILES = {"apple-app-site-association": APPLE, "assetlinks.json": ANDROID}
 def get(cluster: Cluster, name: str) -> requests.Response:
     url = f"{cluster.api_process.address('api')}/.well-known/{name}"
     # Apple and Google send no key and follow no redirects.
-    return requests.get(url, allow_redirects=False, timeout=10)
+    return requests.get(url, allow_redirects=False, timeout=30)
 
 
 def test_configured_files_are_served_byte_for_byte(chaos):

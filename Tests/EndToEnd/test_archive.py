@@ -111,7 +111,7 @@ def test_payments_of_a_lost_store_are_restored(hinted: Cluster, tmp_path: Path):
     # Changes of the restored payment are reported as before, and earlier events are not delivered again.
     hinted.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
     seq = before[klarna]["watch"]["seq"] + 1
-    wait_until(lambda: hinted.api.watch(klarna)["seq"] == seq, 20, "the dispute is reported")
+    wait_until(lambda: hinted.api.watch(klarna)["seq"] == seq, 60, "the dispute is reported")
     assert hinted.api.watch(klarna)["payment"]["state"] == "disputed"
     hinted.wait_delivered([klarna])
     time.sleep(1)
@@ -216,7 +216,7 @@ upstreams:
         watch = {"url": f"{upstream.url}/pay-1", "policy": "interactive", "notify": []}
         assert cluster.api.request("POST", "/v1/watches", json=watch).status_code == 201
         path = "/v1/watches/pay-1?account=till&kind=http"
-        wait_until(lambda: cluster.api.get(path)["state"] == "closed", 15, "closed")
+        wait_until(lambda: cluster.api.get(path)["state"] == "closed", 60, "closed")
 
         file = tmp_path / "all.ndjson"
         file.write_bytes(ctl(cluster, "export").encode())

@@ -136,7 +136,7 @@ def test_a_key_created_by_pollerd_is_in_the_trail_and_shown_by_follow(closed: Cl
         make()
         # Oldest first, each once, and none of before.
         recorded = [entry["id"] for entry in trail(closed, "--by", "pollerd", "--action", "createKey")][::-1]
-        wait_until(lambda: shown()[-1]["id"] == recorded[-1], 20, "it goes on")
+        wait_until(lambda: shown()[-1]["id"] == recorded[-1], 60, "it goes on")
         entries, told = shown(), following.stdout()
     finally:
         following.end()

@@ -40,7 +40,7 @@ def lose_the_last_writes(
     master.start()
     redis.wait_whole()
     # The precondition of the test: the new master never received these events.
-    logged = wait_until(lambda: _logged(cluster, source), 20, "the API reads again")
+    logged = wait_until(lambda: _logged(cluster, source), 60, "the API reads again")
     assert [event["status"] for event in logged[:before]] == ["pending"] * before
     kept = {event["id"] for event in logged}
     assert not kept.issuperset(event["id"] for event in told), "nothing was lost"
@@ -71,7 +71,7 @@ def test_after_a_cluster_lost_events_every_endpoint_receives_the_last_status(cha
             return [n for n, sink in enumerate(sinks) if last["id"] not in sink.receipts.ids()]
 
         try:
-            wait_until(lambda: not untold(), 20, "the last event at every endpoint")
+            wait_until(lambda: not untold(), 60, "the last event at every endpoint")
         except AssertionError:
             pass
         assert not untold(), (
@@ -103,7 +103,7 @@ def test_an_event_that_reuses_the_seq_of_a_lost_one_is_delivered(chaos):
         assert taken.isdisjoint(event["id"] for event in told)
         wait_until(
             lambda: all(taken <= sink.receipts.ids() for sink in sinks),
-            20,
+            60,
             "the events under the numbers of others at every endpoint",
         )
     finally:
@@ -133,7 +133,7 @@ def test_the_last_event_is_delivered_after_a_shard_lost_its_delivery_marks(chaos
         source = cluster.sandbox.create_source()
         cluster.enqueue(source, notify=[sink.url for sink in sinks], timeout="24h")
         cluster.wait_status(source, "pending")
-        wait_until(lambda: all(sink.receipts.all() for sink in sinks), 20, "all endpoints have the first event")
+        wait_until(lambda: all(sink.receipts.all() for sink in sinks), 60, "all endpoints have the first event")
         # Selects a master that stores deliveries but not the watch, so that only its marks are lost.
         places = _deliveries(cluster)
         by_master: dict[RedisServer, list[WebhookSink]] = {}
@@ -142,7 +142,7 @@ def test_the_last_event_is_delivered_after_a_shard_lost_its_delivery_marks(chaos
         by_master.pop(cluster.busy_master(), None)
         master, hurt = max(by_master.items(), key=lambda found: len(found[1]))
         wait_until(
-            lambda: _is_noted(cluster, [places[sink.url] for sink in hurt]), 20, "marks are noted"
+            lambda: _is_noted(cluster, [places[sink.url] for sink in hurt]), 60, "marks are noted"
         )
         for sink in hurt:
             sink.refuse(1000)
@@ -152,11 +152,11 @@ def test_the_last_event_is_delivered_after_a_shard_lost_its_delivery_marks(chaos
         last = cluster.api.events(source)[-1]
         assert last["final"]
         # The event was marked and tried. The outbox entry is acknowledged, so it will not be read again.
-        wait_until(lambda: all(len(s.attempts) > 1 for s in hurt), 20, "the end is tried")
+        wait_until(lambda: all(len(s.attempts) > 1 for s in hurt), 60, "the end is tried")
         with redis.client() as client:
             outbox = f"poller:e{{{cluster.busy_partitions()[0]}}}"
             wait_until(
-                lambda: client.xpending(outbox, "notifier")["pending"] == 0, 10, "acknowledged"
+                lambda: client.xpending(outbox, "notifier")["pending"] == 0, 60, "acknowledged"
             )
         master.kill9()
         for sink in hurt:
@@ -223,7 +223,7 @@ def test_an_unavailable_shard_delays_only_its_own_data(chaos):
         cluster.enqueue(heard, timeout="24h")
         cluster.enqueue(held, account=account, order="A-1", notify=[], timeout="24h")
         cluster.enqueue(told, notify=[sink.url for sink in sinks], timeout="24h")
-        wait_until(lambda: all(sink.receipts.all() for sink in sinks), 20, "all endpoints have the first event")
+        wait_until(lambda: all(sink.receipts.all() for sink in sinks), 60, "all endpoints have the first event")
         order = f"/v1/orders/A-1?account={account}"
         cluster.api.get(order)
         places = _deliveries(cluster)

@@ -54,7 +54,7 @@ def test_an_isolated_master_accepts_no_watch_if_the_api_waits_for_replicas(
         assert answer.status_code == (503 if wait_replicas else 201), answer.text
         wait_until(
             lambda: outside.enqueue(other, notify=[cluster.webhook.url]).status_code in (200, 201),
-            20,
+            60,
             "the other side accepts",
         )
         if not wait_replicas:
@@ -87,7 +87,7 @@ def test_an_isolated_master_delivers_no_event_that_its_replicas_lack(chaos, wait
     # again.
     cluster.webhook.refuse(1000)
     cluster.enqueue(source, notify=[cluster.webhook.url])
-    wait_until(lambda: cluster.webhook.attempts, 20, "the first event is tried")
+    wait_until(lambda: cluster.webhook.attempts, 60, "the first event is tried")
     old = cluster.redis.master()
     cluster.redis.cut_off(old, [cluster.apis[0], cluster.workers[0], cluster.notifiers[0]])
     try:

@@ -32,15 +32,15 @@ def test_events_that_no_replica_has_are_not_recorded(tmp_path: Path):
     recorder = Recorder(master.client, 1, lambda event: heard.append(event["seq"]), replicas=1)
     try:
         with master.client() as client:
-            wait_until(lambda: client.info("replication")["connected_slaves"] == 1, 20, "the replica follows")
+            wait_until(lambda: client.info("replication")["connected_slaves"] == 1, 60, "the replica follows")
             _record(client, 1)
-            wait_until(lambda: heard == [1], 20, "an event of both servers is recorded")
+            wait_until(lambda: heard == [1], 60, "an event of both servers is recorded")
             replica.freeze()
             _record(client, 2)
             time.sleep(2)
             assert heard == [1]
             replica.thaw()
-            wait_until(lambda: heard == [1, 2], 20, "it is, once the replica has it")
+            wait_until(lambda: heard == [1, 2], 60, "it is, once the replica has it")
         recorder.check()
     finally:
         recorder.close()

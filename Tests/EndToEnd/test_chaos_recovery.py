@@ -29,7 +29,7 @@ def test_sources_of_a_killed_worker_are_polled_again_within_lease_plus_one_secon
     def polls(source: str) -> list[float]:
         return [poll["at_ms"] for poll in cluster.sandbox.polls(source)]
 
-    wait_until(lambda: all(polls(source) for source in sources), 15, "each source is being polled")
+    wait_until(lambda: all(polls(source) for source in sources), 60, "each source is being polled")
     first.kill9()
     second.thaw()
     cluster.sandbox.clear_fault(fault)

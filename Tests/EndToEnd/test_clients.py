@@ -74,7 +74,7 @@ def test_a_payment_is_watched_read_and_found(poller_client, calm: Cluster):
         watch = operation("get_watch").sync(source, client=client, after_seq=watch.seq, wait="5s") or watch
         return watch.status == "chargeable"
 
-    wait_until(is_chargeable, 20, "the client sees the change")
+    wait_until(is_chargeable, 60, "the client sees the change")
     assert watch.state is models().WatchState.OPEN and watch.order == "C-1"
     events = operation("watch_events").sync(source, client=client)
     assert "source.chargeable" in [str(event.type_) for event in events.data]

@@ -36,15 +36,15 @@ def test_polls_and_deliveries_continue_after_the_clock_is_set_back(faked, step_s
     # A new watch, a hint and an older watch must not wait until the clock has caught up.
     (new,) = cluster.sandbox.create_sources(1)
     cluster.enqueue(new)
-    cluster.wait_status(new, "pending", timeout_s=20)
+    cluster.wait_status(new, "pending")
     for source in (new, settled):
         cluster.sandbox.set_status(source, "chargeable")
     assert cluster.api.request("POST", f"/v1/watches/{settled}/poll").ok
-    cluster.wait_status(settled, "chargeable", timeout_s=20)
-    cluster.wait_status(new, "chargeable", timeout_s=20)
+    cluster.wait_status(settled, "chargeable")
+    cluster.wait_status(new, "chargeable")
     cluster.sandbox.set_status(old, "consumed")
     cluster.wait_status(old, "consumed", timeout_s=30)
-    cluster.wait_delivered([old, new, settled], timeout_s=20)
+    cluster.wait_delivered([old, new, settled])
 
     # The lease of a worker that dies meanwhile expires on time.
     fault = cluster.sandbox.fault("hang", match=f"/v1/sources/{new}", times=1)
@@ -54,7 +54,7 @@ def test_polls_and_deliveries_continue_after_the_clock_is_set_back(faked, step_s
     cluster.sandbox.set_status(new, "consumed")
     cluster.wait_status(new, "consumed", timeout_s=30)
     # A delivery in progress at the moment of a clock step may arrive twice, as after a crash.
-    cluster.wait_delivered([new], timeout_s=20)
+    cluster.wait_delivered([new])
     cluster.wait_done([old, new, settled])
     clock.set(0)
     cluster.sandbox.set_status(settled, "consumed")
@@ -84,10 +84,10 @@ def test_a_clock_set_forward_purges_and_expires_nothing(faked):
     assert watch["state"] == "open", watch
     cluster.sandbox.set_status(waiting, "consumed")
     cluster.wait_status(waiting, "consumed", timeout_s=60)
-    cluster.wait_delivered([waiting], timeout_s=20)
+    cluster.wait_delivered([waiting])
     clock.set(0)
     (new,) = cluster.sandbox.create_sources(1)
     cluster.enqueue(new)
-    cluster.wait_status(new, "pending", timeout_s=10)
+    cluster.wait_status(new, "pending")
     cluster.verify([waiting, done])
     assert cluster.fsck().returncode == 0

@@ -87,9 +87,9 @@ def test_a_url_of_an_upstream_is_watched_until_it_is_final(cluster: Cluster, ban
     assert answer.status_code == 201, answer.text
     made = answer.json()
     assert (made["source"], made["account"], made["kind"]) == ("pay-1", "bank", "http")
-    wait_until(lambda: watch(cluster, "pay-1")["status"] == "open", 15, "seen")
+    wait_until(lambda: watch(cluster, "pay-1")["status"] == "open", 60, "seen")
     bank.states["pay-1"] = "SETTLED"
-    wait_until(lambda: watch(cluster, "pay-1")["state"] == "closed", 15, "closed")
+    wait_until(lambda: watch(cluster, "pay-1")["state"] == "closed", 60, "closed")
     end = watch(cluster, "pay-1")
     assert (end["status"], end["closed_reason"], end["final"]) == ("settled", "settled", True)
     assert set(bank.seen) == {("/payments/pay-1?full=1", f"Bearer {TOKEN}")}
@@ -103,11 +103,11 @@ def test_an_upstream_can_map_its_response_to_a_payment(cluster: Cluster, bank: B
     bank.states["buy-1"] = "open"
     answer = by_url(cluster, f"{bank.url}/paying/buy-1", policy="interactive", notify=[])
     assert answer.status_code == 201, answer.text
-    wait_until(lambda: watch(cluster, "buy-1", "paying")["status"] == "open", 15, "seen")
+    wait_until(lambda: watch(cluster, "buy-1", "paying")["status"] == "open", 60, "seen")
     assert watch(cluster, "buy-1", "paying")["payment"]["state"] == "awaiting_customer"
     bank.sums = {"cents": 1099, "currency": "EUR"}
     bank.states["buy-1"] = "Settled"
-    wait_until(lambda: watch(cluster, "buy-1", "paying")["state"] == "closed", 15, "closed")
+    wait_until(lambda: watch(cluster, "buy-1", "paying")["state"] == "closed", 60, "closed")
     paid = watch(cluster, "buy-1", "paying")["payment"]
     assert (paid["state"], paid["amount"], paid["amount_received"], paid["currency"]) == ("paid", 1099, 1099, "eur")
     log = cluster.api.get("/v1/watches/buy-1/events?account=paying&kind=http")["data"]
@@ -116,7 +116,7 @@ def test_an_upstream_can_map_its_response_to_a_payment(cluster: Cluster, bank: B
     bank.sums = {}
     bank.states["buy-2"] = "settled"
     assert by_url(cluster, f"{bank.url}/paying/buy-2", notify=[]).status_code == 201
-    wait_until(lambda: watch(cluster, "buy-2", "paying")["state"] == "closed", 15, "closed")
+    wait_until(lambda: watch(cluster, "buy-2", "paying")["state"] == "closed", 60, "closed")
     assert watch(cluster, "buy-2", "paying")["payment"]["state"] == "unknown"
     # Upstreams without a payment mapping have no payment state.
     assert "payment" not in watch(cluster, "pay-1")
@@ -127,14 +127,14 @@ def test_an_unreadable_amount_is_reported_by_the_doctor(cluster: Cluster, bank: 
     bank.sums = {"cents": 1.099e3, "currency": "EUR"}
     bank.states["buy-3"] = "settled"
     assert by_url(cluster, f"{bank.url}/paying/buy-3", notify=[]).status_code == 201
-    wait_until(lambda: watch(cluster, "buy-3", "paying")["state"] == "closed", 15, "closed")
+    wait_until(lambda: watch(cluster, "buy-3", "paying")["state"] == "closed", 60, "closed")
     assert watch(cluster, "buy-3", "paying")["payment"]["amount"] == 1099
     bank.sums = {"cents": "10,99", "currency": "EUR"}
     bank.states["buy-4"] = "settled"
     assert by_url(cluster, f"{bank.url}/paying/buy-4", notify=[]).status_code == 201
-    wait_until(lambda: watch(cluster, "buy-4", "paying")["state"] == "closed", 15, "closed")
+    wait_until(lambda: watch(cluster, "buy-4", "paying")["state"] == "closed", 60, "closed")
     assert watch(cluster, "buy-4", "paying")["payment"]["state"] == "unknown"
-    wait_until(lambda: "“10,99” of upstream paying" in pollerctl(cluster, "doctor").stdout, 10, "reported")
+    wait_until(lambda: "“10,99” of upstream paying" in pollerctl(cluster, "doctor").stdout, 60, "reported")
     bank.sums = {}
 
 
@@ -162,7 +162,7 @@ def test_the_command_line_enqueues_urls_of_an_upstream(cluster: Cluster, bank: B
     again = pollerctl(cluster, "enqueue", "--source-url", urls[0]).stdout.rstrip("\n").split("\t")
     assert again[0] == "pay-2" and again[4] == "pay-2 --account bank"
     # Its second run ends before the next test counts requests.
-    wait_until(lambda: watch(cluster, "pay-2")["state"] == "closed", 20, "it is polled again")
+    wait_until(lambda: watch(cluster, "pay-2")["state"] == "closed", 60, "it is polled again")
     for command in ("get", "events", "explain"):
         assert "pay-2" in pollerctl(cluster, command, *again[4].split()).stdout
     refused = pollerctl(cluster, "enqueue", "--source-url", "https://elsewhere.example/payments/1", status=64)
@@ -197,7 +197,7 @@ def test_an_account_can_charge_every_chargeable_source(cluster: Cluster):
     cluster.enqueue(source, notify=[])
     cluster.wait_status(source, "pending")
     cluster.sandbox.authorise(source)
-    wait_until(lambda: cluster.api.watch(source)["state"] == "closed", 20, "closed")
+    wait_until(lambda: cluster.api.watch(source)["state"] == "closed", 60, "closed")
     assert [event["type"] for event in cluster.api.events(source)] == [
         "source.pending", "payment.authorised", "source.chargeable",
         "payment.paid", "charge.succeeded", "source.consumed",
@@ -215,7 +215,7 @@ def test_an_account_can_charge_every_chargeable_source(cluster: Cluster):
     cluster.sandbox.authorise(spared)
     cluster.wait_status(spared, "chargeable")
     looks = len(cluster.sandbox.polls(spared))
-    wait_until(lambda: len(cluster.sandbox.polls(spared)) >= looks + 2, 15, "polled again")
+    wait_until(lambda: len(cluster.sandbox.polls(spared)) >= looks + 2, 60, "polled again")
     assert len(cluster.sandbox._stripe("GET", "/v1/charges")["data"]) == 1
     assert "charge" not in cluster.api.watch(spared)
 

@@ -77,7 +77,7 @@ def existing_ids(role: Role) -> dict[str, str]:
     return {
         "source": source,
         "endpoint": endpoint,
-        "delivery": wait_until(delivery, 20, "a delivery"),
+        "delivery": wait_until(delivery, 60, "a delivery"),
         "lane": "default/sources",
     }
 

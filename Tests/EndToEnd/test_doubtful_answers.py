@@ -76,7 +76,7 @@ def test_one_unreadable_object_does_not_delay_others(cluster: Cluster):
     (odd,) = cluster.sandbox.create_sources(1)
     fault = cluster.sandbox.fault("gzip", f"/v1/sources/{odd}")
     watched(cluster, odd)
-    wait_until(lambda: cluster.api.watch(odd)["attempts"] >= 1, 20, "it is polled")
+    wait_until(lambda: cluster.api.watch(odd)["attempts"] >= 1, 60, "it is polled")
     for _ in range(12):
         poke(cluster, odd)
         time.sleep(0.2)
@@ -94,8 +94,8 @@ def test_an_object_that_becomes_readable_after_two_seconds_is_watched(cluster: C
     (source,) = cluster.sandbox.create_sources(1)
     fault = cluster.sandbox.fault("not_yet", f"/v1/sources/{source}")
     watched(cluster, source)
-    wait_until(lambda: cluster.api.watch(source)["attempts"] >= 1, 10, "it is polled")
-    cluster.wait_status(source, "pending", timeout_s=12)
+    wait_until(lambda: cluster.api.watch(source)["attempts"] >= 1, 60, "it is polled")
+    cluster.wait_status(source, "pending")
     assert [event["type"] for event in cluster.api.events(source)] == ["source.pending"]
     assert cluster.sandbox.polls(source)[0]["status"] == 404
     cluster.sandbox.clear_fault(fault)
@@ -104,7 +104,7 @@ def test_an_object_that_becomes_readable_after_two_seconds_is_watched(cluster: C
 def test_an_id_unknown_to_stripe_is_gone_after_several_polls(cluster: Cluster):
     source = "src_that_never_was"
     watched(cluster, source)
-    wait_until(lambda: "404" in (cluster.api.watch(source).get("last_error") or ""), 10, "the reason is shown at once")
+    wait_until(lambda: "404" in (cluster.api.watch(source).get("last_error") or ""), 60, "the reason is shown at once")
     assert cluster.api.watch(source)["state"] == "open"
     end = wait_until(lambda: cluster.api.watch(source).get("closed_reason"), 40, "it ends")
     assert end == "gone"
@@ -120,7 +120,7 @@ def test_a_single_404_of_a_known_object_does_not_close_its_watch(cluster: Cluste
     body = {"error": {"type": "invalid_request_error", "code": "resource_missing", "message": "No such source"}}
     cluster.sandbox.fault("status", f"/v1/sources/{source}", status=404, body=body, times=1)
     poke(cluster, source)
-    wait_until(lambda: "404" in (cluster.api.watch(source).get("last_error") or ""), 10, "it was asked")
+    wait_until(lambda: "404" in (cluster.api.watch(source).get("last_error") or ""), 60, "it was asked")
     cluster.sandbox.set_status(source, "chargeable")
     cluster.wait_status(source, "chargeable", timeout_s=30)
 
@@ -139,7 +139,7 @@ def test_a_limit_of_one_object_does_not_slow_others(cluster: Cluster):
     assert time.monotonic() - began < 10
     cluster.sandbox.clear_fault(fault)
     poke(cluster, hot)
-    cluster.wait_status(hot, "pending", timeout_s=10)
+    cluster.wait_status(hot, "pending")
 
 
 @pytest.mark.parametrize("reason", ["global-rate", "endpoint-concurrency"])
@@ -147,8 +147,8 @@ def test_a_limit_of_more_than_one_object_slows_the_lane(cluster: Cluster, reason
     (source,) = cluster.sandbox.create_sources(1)
     cluster.sandbox.fault("rate_limit", f"/v1/sources/{source}", reason=reason, times=1)
     watched(cluster, source)
-    wait_until(lambda: lane(cluster)["factor"] < 1, 10, "the lane is slowed")
-    cluster.wait_status(source, "pending", timeout_s=20)
+    wait_until(lambda: lane(cluster)["factor"] < 1, 60, "the lane is slowed")
+    cluster.wait_status(source, "pending")
 
 
 def test_a_webhook_reopens_a_watch_quarantined_for_unreadable_responses(chaos):
@@ -178,13 +178,13 @@ def test_a_webhook_reopens_a_watch_quarantined_for_unreadable_responses(chaos):
     body = json.dumps(event).encode()
     stamp = str(int(time.time()))
     mac = hmac.new(secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
-    answer = requests.post(f"http://127.0.0.1:{port}/v1/stripe/webhook", data=body, timeout=10,
+    answer = requests.post(f"http://127.0.0.1:{port}/v1/stripe/webhook", data=body, timeout=30,
                            headers={"Stripe-Signature": f"t={stamp},v1={mac}", "Content-Type": "application/json"})
     assert answer.ok and answer.json()["hinted"] == 1, answer.text
-    watch = cluster.wait_status(source, "chargeable", timeout_s=20)
+    watch = cluster.wait_status(source, "chargeable")
     assert watch["state"] == "open" and watch["run"] == 2
     assert cluster.api.get("/v1/quarantine")["data"] == []
     # The watch continues to its final status like any other.
     cluster.sandbox.charge(source)
-    cluster.wait_status(source, "consumed", timeout_s=20)
+    cluster.wait_status(source, "consumed")
     assert cluster.fsck().returncode == 0

@@ -45,24 +45,24 @@ def test_the_python_subscriber_fills_the_gap_of_a_lost_connection(
         command[3] = calm.redis.url.replace("redis://", "redis://example:pw@")
         example = start(calm, request, command)
         wait_until(
-            lambda: redis.pubsub_numsub(f"poller:events:{source}")[0][1] == 1, 15, "it listens"
+            lambda: redis.pubsub_numsub(f"poller:events:{source}")[0][1] == 1, 60, "it listens"
         )
         for name in (source, other):
             calm.enqueue(name, notify=[])
             calm.wait_status(name, "pending")
-        wait_until(lambda: len(lines(example)) == 2, 10, "the first event of each")
+        wait_until(lambda: len(lines(example)) == 2, 60, "the first event of each")
         if outage == "locked out":
             redis.execute_command("ACL", "SETUSER", "example", "off")
         assert redis.execute_command("CLIENT", "KILL", "USER", "example") == 1
         # The subscriber misses this event, at least while its user is disabled.
         settle(calm, source, "chargeable")
         if outage == "locked out":
-            wait_until(lambda: "connection lost" in example.stderr(), 10, "it tries in vain")
+            wait_until(lambda: "connection lost" in example.stderr(), 60, "it tries in vain")
             assert len(lines(example)) == 2
         redis.execute_command("ACL", "SETUSER", "example", "on")
         settle(calm, source, "consumed")
         settle(calm, other, "failed")
-        wait_until(lambda: not example.running, 15, "it ends with the last event")
+        wait_until(lambda: not example.running, 60, "it ends with the last event")
         redis.execute_command("ACL", "DELUSER", "example")
     assert example.exit_status == 0, example.tail()
     told = [json.loads(line) for line in lines(example)]
@@ -79,13 +79,13 @@ def test_the_shell_subscriber_reads_a_stream_and_resumes_at_its_position(calm: C
     command = [str(EXAMPLES / "subscribe.sh"), name]
     env = {"REDIS_URL": calm.redis.url}
     first = start(calm, request, command, env)
-    wait_until(lambda: len(lines(first)) == 1, 15, "the first event")
+    wait_until(lambda: len(lines(first)) == 1, 60, "the first event")
     place, _, text = lines(first)[0].partition(" ")
     first.end()
     settle(calm, source, "chargeable", "consumed")
     second = Process("example-again", [*command, place], calm.logs, env).start()
     request.addfinalizer(second.end)
-    wait_until(lambda: len(lines(second)) == 4, 15, "the missed payment and source events")
+    wait_until(lambda: len(lines(second)) == 4, 60, "the missed payment and source events")
     told = [json.loads(line.partition(" ")[2]) for line in [*lines(first), *lines(second)]]
     assert told == calm.api.events(source)
 
@@ -99,7 +99,7 @@ def test_a_named_redis_stream_gets_every_event_once_and_in_order(calm: Cluster):
         calm.sandbox.set_status(source, "failed")
     with calm.redis.client() as redis:
         # Source pending, payment failed, source failed.
-        wait_until(lambda: redis.xlen("poller:stream:all") == 30, 15, "30 entries")
+        wait_until(lambda: redis.xlen("poller:stream:all") == 30, 60, "30 entries")
         entries = [fields for _, fields in redis.xrange("poller:stream:all")]
     for source in sources:
         told = [e for e in entries if json.loads(e["event"])["source"] == source]

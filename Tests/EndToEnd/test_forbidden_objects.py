@@ -58,7 +58,7 @@ def test_polls_resume_when_a_revoked_key_is_valid_again(chaos):
         lanes = cluster.api.get("/v1/lanes")["data"]
         return lanes[0]["circuit"] if lanes else ""
 
-    wait_until(lambda: circuit() in ("open", "probing"), 20, "the lane's circuit opened")
+    wait_until(lambda: circuit() in ("open", "probing"), 60, "the lane's circuit opened")
     # The upstream answers each time, and its reason is reported.
     assert cluster.api.get("/v1/lanes")["data"][0]["failure"] == "revoked"
     cluster.sandbox.clear_fault(fault)

@@ -24,13 +24,13 @@ def test_a_separate_gateway_sends_listeners_the_events_of_a_notifier(chaos):
         cluster.sandbox.authorise(source)
         wait_until(
             lambda: [frame for frame in listener.frames if "source.chargeable" in json.dumps(frame)],
-            20, "the listener has the event",
+            60, "the listener has the event",
         )
-        wait_until(lambda: cluster.webhook.receipts.all(), 20, "the shop has the event")
+        wait_until(lambda: cluster.webhook.receipts.all(), 60, "the shop has the event")
     finally:
         listener.close()
 
-    workers = requests.get(cluster.api_process.address("api") + "/v1/workers", timeout=5).json()["data"]
+    workers = requests.get(cluster.api_process.address("api") + "/v1/workers", timeout=30).json()["data"]
     assert sorted(one["roles"] for one in workers) == [["api"], ["gateway"], ["notifier"], ["worker"]]
     # The gateway has neither polled nor delivered.
     assert gateway.metric("poller_deliveries_total") == 0

@@ -11,7 +11,7 @@ def over_websocket(cluster: Cluster, place: str, sources: list[str]) -> tuple[li
     """Returns the events after a cursor until the stream has caught up, and the new cursor."""
     url = cluster.gateway().replace("http://", "ws://") + "/v1/stream"
     with websockets.sync.client.connect(
-        url, subprotocols=["poller.v1.json"], proxy=None, open_timeout=5
+        url, subprotocols=["poller.v1.json"], proxy=None, open_timeout=30
     ) as socket:
         socket.send(json.dumps({"op": "subscribe", "ref": 1, "sources": sources, "from": place}))
         events = []

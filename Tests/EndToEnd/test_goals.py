@@ -20,7 +20,7 @@ def closed(cluster: Cluster, source: str) -> dict:
         watch = cluster.api.watch(source)
         return watch["state"] == "closed" and watch
 
-    return wait_until(look, 20, f"{source} is closed")
+    return wait_until(look, 60, f"{source} is closed")
 
 
 def test_a_watch_until_left_pending_closes_at_the_first_other_status(calm: Cluster):
@@ -58,7 +58,7 @@ def test_a_reusable_source_settles_as_chargeable_and_can_be_watched_further(calm
     watch = calm.wait_status(source, "chargeable")
     assert (watch["state"], watch["until"], watch["final"]) == ("open", "final", False)
     calm.api.request("POST", f"/v1/watches/{source}/poll")
-    wait_until(lambda: calm.api.watch(source)["attempts"] >= 3, 15, "polled again")
+    wait_until(lambda: calm.api.watch(source)["attempts"] >= 3, 60, "polled again")
     types = [event["type"] for event in calm.api.events(source)]
     assert types == ["payment.authorised", "source.chargeable"]
     assert "until" in ctl(calm, "get", source)

@@ -54,7 +54,7 @@ def shell(tmp_path_factory):
     receiver = Process(
         "receiver", [program("pollerctl"), "listen", "--print", "--port", "0"], folder, {"POLLER_URL": role.address("api")}
     ).start()
-    wait_until(lambda: "printing webhooks sent to" in receiver.stderr(), 20, "the receiver listens")
+    wait_until(lambda: "printing webhooks sent to" in receiver.stderr(), 60, "the receiver listens")
     hook = re.search(r"http://127[.]0[.]0[.]1:\d+/", receiver.stderr())[0]
     addresses = {
         "POLLER_URL": role.address("api"),
@@ -167,5 +167,5 @@ def test_commands_of_the_tutorial_print_the_shown_output(shell):
     def arrived() -> list[str]:
         return shape("\n".join(line for line in shell.receiver.stdout().splitlines() if source in line))
 
-    wait_until(lambda: len(arrived()) >= len(told), 20, "the webhooks arrive")
+    wait_until(lambda: len(arrived()) >= len(told), 60, "the webhooks arrive")
     assert arrived() == told

@@ -172,7 +172,7 @@ def test_an_incomplete_request_does_not_delay_others(unchanged: Cluster):
     opened = []
     try:
         for _ in range(100):
-            client = socket.create_connection((address[0], int(address[1])), timeout=5)
+            client = socket.create_connection((address[0], int(address[1])), timeout=30)
             head = b"POST /v1/watches HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 999\r\n\r\n"
             client.sendall(head + b"{")
             opened.append(client)
@@ -191,7 +191,7 @@ def test_connections_per_address_are_limited_at_each_listener(tmp_path: Path):
         for listener in ("api", "gateway", "admin"):
             address = role.address(listener).removeprefix("http://").rsplit(":", 1)
             where = (address[0], int(address[1]))
-            opened = [socket.create_connection(where, timeout=5) for _ in range(6)]
+            opened = [socket.create_connection(where, timeout=30) for _ in range(6)]
             # The connections are set up concurrently, so any one of them may be the excess one.
             refused = select.select(opened, [], [], 10)[0]
             assert len(refused) == 1, listener
@@ -199,7 +199,7 @@ def test_connections_per_address_are_limited_at_each_listener(tmp_path: Path):
             refused[0].close()
             assert answer_of(where) == b"", listener
             opened.pop().close()
-            wait_until(lambda: b"HTTP/1.1" in answer_of(where), 10, f"a place at {listener}")
+            wait_until(lambda: b"HTTP/1.1" in answer_of(where), 60, f"a place at {listener}")
             for client in opened:
                 client.close()
     finally:
@@ -209,7 +209,7 @@ def test_connections_per_address_are_limited_at_each_listener(tmp_path: Path):
 
 def answer_of(where: tuple[str, int]) -> bytes:
     """Returns the first bytes of the response to a request; empty if the connection is closed."""
-    with socket.create_connection(where, timeout=5) as client:
+    with socket.create_connection(where, timeout=30) as client:
         try:
             client.sendall(b"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             return client.recv(4096)

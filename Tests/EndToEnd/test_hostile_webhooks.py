@@ -66,7 +66,7 @@ def debit_of_shop_b(cluster: Cluster) -> tuple[str, str]:
     source = stripe(cluster, "shopb", "POST", "/v1/sources", form)["id"]
     customer = stripe(cluster, "shopb", "POST", "/v1/customers", {"source": source})["id"]
     cluster.enqueue(source, account="shopb", notify=["mailto:customer+SOURCE@example.com"])
-    wait_until(lambda: watch(cluster, source)["status"] == "chargeable", 20, "the source is chargeable")
+    wait_until(lambda: watch(cluster, source)["status"] == "chargeable", 60, "the source is chargeable")
     return source, customer
 
 
@@ -115,7 +115,7 @@ def test_a_webhook_secret_cannot_announce_a_debit_of_another_account(cluster: Cl
     changed = true | {"amount": 99900, "sepa_debit": {"creditor_identifier": "EVIL"}, "created": 2**63 - 1}
     answer = post(cluster, "shopb", event(changed, "source.mandate_notification", listed["id"]))
     assert answer.json()["result"] == "accepted", answer.text
-    (notice,) = wait_until(lambda: notices(cluster, source), 20, "the debit is recorded")
+    (notice,) = wait_until(lambda: notices(cluster, source), 60, "the debit is recorded")
     assert notice["mandate"]["amount"] == 1099 and notice["mandate"]["creditor"] == "TEST42ZZZ0000424242"
     (mail,) = wait_until(lambda: mails(cluster, source), 30, "the payer gets the true notice")
     assert "10.99" in mail and "EVIL" not in mail and "999" not in mail
@@ -172,7 +172,7 @@ def test_an_unknown_source_of_a_connected_account_is_watched_once_stripe_confirm
     assert found["data"]["object"]["id"] == source and found["account"] == "acct_ours"
     answer = post(cluster, "default", json.dumps(found).encode())
     assert answer.json() == {"result": "accepted", "hinted": 0, "enqueued": 1}, answer.text
-    wait_until(lambda: watch(cluster, source, "acct_ours")["status"] == "chargeable", 20, "it is polled")
+    wait_until(lambda: watch(cluster, source, "acct_ours")["status"] == "chargeable", 60, "it is polled")
 
 
 def bombs() -> list[bytes]:

@@ -151,7 +151,7 @@ def test_each_incident_and_its_end_are_reported_once(chaos, shops: list[Shop]):
             found.setdefault(mail["X-Poller-Source"], []).append(mail["Subject"])
         return found
 
-    wait_until(lambda: sum(map(len, mails().values())) >= 2 * len(incidents), 20, "every mail has come")
+    wait_until(lambda: sum(map(len, mails().values())) >= 2 * len(incidents), 60, "every mail has come")
     assert mails().keys() == incidents.keys()
     for begun, over in mails().values():
         assert begun.startswith("[Poller] ") and over.startswith("[Poller] over: "), (begun, over)

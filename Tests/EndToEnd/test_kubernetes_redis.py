@@ -116,7 +116,7 @@ def test_a_lost_shard_does_not_stop_others(nodes: Nodes):
             known = client.execute_command("CLUSTER NODES")
             return known if sum(each["master_id"] != "-" for each in known.values()) == 3 else None
 
-        known = wait_until(everybody, 20, "the node knows the replicas")
+        known = wait_until(everybody, 60, "the node knows the replicas")
     masters = {address: each for address, each in known.items() if "master" in each["flags"].split(",")}
     gone, stays = list(masters)[0], list(masters)[1]
     lost = {gone, *(address for address, each in known.items() if each["master_id"] == masters[gone]["node_id"])}

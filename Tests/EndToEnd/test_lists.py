@@ -29,7 +29,7 @@ def make(cluster: Cluster, count: int, account: str | None = None) -> list[str]:
         cluster.enqueue(sources[-1], metadata={"customer": f"list-{account}"}, notify=[cluster.webhook.url])
         # Polls create the deliveries, and on a busy machine they end in any order.
         path = f"/v1/deliveries?source={sources[-1]}"
-        wait_until(lambda path=path: cluster.api.get(path)["data"], 20, "it has a delivery")
+        wait_until(lambda path=path: cluster.api.get(path)["data"], 60, "it has a delivery")
     return sources
 
 
@@ -57,7 +57,7 @@ def test_the_newest_items_are_listed_first_by_api_and_command_line(calm: Cluster
         mine = [row["source"] for row in pages(calm, "/v1/deliveries", 100) if row["source"] in sources]
         return len(mine) == len(sources) and mine
 
-    assert wait_until(delivered, 20, "each has a delivery") == newest
+    assert wait_until(delivered, 60, "each has a delivery") == newest
     listed = [row["source"] for row in ctl(calm, "delivery", "list", "--limit", "12")]
     assert listed == newest
 

@@ -91,7 +91,7 @@ def test_a_debit_after_the_watch_has_closed_is_announced_only_on_request(hinted:
     for each in (source, silent):
         # A reusable source is settled once it is chargeable.
         hinted.enqueue(each)
-        wait_until(lambda: hinted.api.watch(each)["state"] == "closed", 20, "it has ended")
+        wait_until(lambda: hinted.api.watch(each)["state"] == "closed", 60, "it has ended")
     for each in debits:
         charge(hinted, each, 1099)
     (notice,) = wait_until(lambda: notices(hinted, source), 30, "the debit is announced")
@@ -123,7 +123,7 @@ def test_a_repeated_webhook_is_one_notice():
             with cluster.redis.client() as store:
                 for mark in store.scan_iter("*c:*"):
                     store.delete(mark)
-            answer = requests.post(f"{taker}/v1/stripe/webhook", data=body, timeout=10,
+            answer = requests.post(f"{taker}/v1/stripe/webhook", data=body, timeout=30,
                                    headers={"Stripe-Signature": f"t={at},v1={signed}"})
             assert answer.status_code == 200, answer.text
         assert [event["id"] for event in notices(cluster, source)] == [notice["id"]]

@@ -67,7 +67,7 @@ def shop():
 
 def source(cluster: Cluster, account: str) -> str:
     form = {"type": "ideal", "amount": 1099, "currency": "eur", "redirect[return_url]": "https://shop.example.com/"}
-    made = requests.post(f"{cluster.sandbox.url}/v1/sources", data=form, auth=(KEYS[account], ""), timeout=10)
+    made = requests.post(f"{cluster.sandbox.url}/v1/sources", data=form, auth=(KEYS[account], ""), timeout=30)
     assert made.ok, made.text
     return made.json()["id"]
 

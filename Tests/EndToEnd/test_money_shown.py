@@ -66,7 +66,7 @@ def test_the_next_step_is_shown_until_it_is_done(calm: Cluster):
 
     pay = f"/_sandbox/sources/{source}/payments"
     calm.sandbox._call("POST", pay, json={"amount": 400})
-    wait_until(lambda: printed_events(calm, source)[2:], 20, "the first part is reported")
+    wait_until(lambda: printed_events(calm, source)[2:], 60, "the first part is reported")
     assert printed_events(calm, source)[2] == ["payment.partially_paid", "4.00 of 10.99 eur, multibanco"]
     calm.sandbox._call("POST", pay, json={"amount": 699})
     calm.wait_status(source, "chargeable")
@@ -89,7 +89,7 @@ def test_the_console_shows_each_change_of_the_payment(calm: Cluster):
         calm.sandbox.charge(source)
         whole = [waits, "The customer has approved €10.99 by iDEAL.", "Paid: €10.99 has arrived by iDEAL."]
         console.wait(lambda: [one.removesuffix(" Polling has stopped. Refunds and disputes are still reported.") for one in console.js(changes)]
-                     == whole, "all that followed", 20)
+                     == whole, "all that followed", 60)
         assert not console.browser.complaints, console.browser.complaints
     finally:
         console.close()

@@ -25,7 +25,7 @@ def test_an_event_is_sent_again_after_a_notifier_was_killed_during_its_attempt(c
     cluster.webhook.hold()
     source = cluster.sandbox.create_source()
     cluster.enqueue(source)
-    wait_until(lambda: cluster.webhook.attempts, 15, "the first attempt")
+    wait_until(lambda: cluster.webhook.attempts, 60, "the first attempt")
     cluster.notifiers[0].kill9()
     cluster.webhook.release()
     cluster.sandbox.authorise(source)
@@ -60,10 +60,10 @@ def test_a_second_sigterm_ends_a_drain_at_once(chaos):
     cluster.webhook.hold()
     source = cluster.sandbox.create_source()
     cluster.enqueue(source)
-    wait_until(lambda: cluster.webhook.attempts, 15, "the attempt that is held")
+    wait_until(lambda: cluster.webhook.attempts, 60, "the attempt that is held")
     notifier = cluster.notifiers[0]
     notifier.signal(15)
-    wait_until(lambda: "signal received, draining" in notifier.stderr(), 5, "the drain is logged")
+    wait_until(lambda: "signal received, draining" in notifier.stderr(), 60, "the drain is logged")
     assert notifier.running
     # A drain that ends by itself exits with 0.
     assert notifier.terminate(timeout_s=20) == 1

@@ -73,7 +73,7 @@ def let_go(shop: Cluster, held: str) -> None:
 
 
 def wait_last(sale: Sale, word: str) -> None:
-    wait_until(lambda: sale.words()[-1:] == [f"payment.{word}"], 20, f"{sale.id} is reported as {word}")
+    wait_until(lambda: sale.words()[-1:] == [f"payment.{word}"], 60, f"{sale.id} is reported as {word}")
 
 
 def check(shop: Cluster, sale: Sale) -> None:
@@ -206,7 +206,7 @@ def test_a_hold_released_between_polls_is_reported_as_cancelled(shop: Cluster):
     sale.closed()
     shut = shop.sandbox.fault("status", match="/v1/charges/", method="GET", status=503)
     refund(shop, charge)
-    wait_until(lambda: shop.api.watch(sale.id)["state"] == "open", 15, "its hint reopens the watch")
+    wait_until(lambda: shop.api.watch(sale.id)["state"] == "open", 60, "its hint reopens the watch")
     time.sleep(3)
     shop.enqueue(sale.id, client_secret=sale.source["client_secret"])
     time.sleep(1)
@@ -239,7 +239,7 @@ def test_a_refund_before_the_source_was_polled_is_reported_with_the_payment(shop
     wait_until(lambda: posted() > before, 30, "its charge is asked for")
     shut = shop.sandbox.fault("status", match=f"/v1/sources/{sale.id}", method="GET", **answer)
     shop.sandbox.clear_fault(slow)
-    (charge,) = wait_until(sale.charges, 15, "it is charged")
+    (charge,) = wait_until(sale.charges, 60, "it is charged")
     wait_last(sale, "paid")
     move(shop, charge)
     time.sleep(CARRIED_S + 3)

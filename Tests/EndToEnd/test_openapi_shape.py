@@ -90,7 +90,7 @@ def test_no_parameter_name_contains_a_dot(description: dict):
 def test_the_server_is_the_requested_one(calm: Cluster, description: dict):
     assert description["servers"] == [{"url": calm.api.url}]
     port = calm.api.url.rsplit(":", 1)[1]
-    other = requests.get(f"{calm.api.url}/openapi.json", headers={"Host": f"localhost:{port}"}, timeout=10).json()
+    other = requests.get(f"{calm.api.url}/openapi.json", headers={"Host": f"localhost:{port}"}, timeout=30).json()
     assert other["servers"] == [{"url": f"http://localhost:{port}"}]
 
 

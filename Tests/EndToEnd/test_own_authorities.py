@@ -59,10 +59,10 @@ def test_a_configured_authority_is_trusted_everywhere(chaos, own, variable: str)
     answer = cluster.api.enqueue("pay-1", account="bank", kind="http", policy="interactive", notify=notify)
     assert answer.status_code == 201, answer.text
     path = "/v1/watches/pay-1?account=bank&kind=http"
-    wait_until(lambda: cluster.api.get(path)["status"] == "open", 15, "it is polled")
+    wait_until(lambda: cluster.api.get(path)["status"] == "open", 60, "it is polled")
     house.state = "settled"
-    wait_until(lambda: any("http.settled" in body for body in house.posted), 20, "the receiver has the event")
-    wait_until(lambda: [mail for mail in relay.messages if mail["To"] == customer], 20, "the payer is mailed")
+    wait_until(lambda: any("http.settled" in body for body in house.posted), 60, "the receiver has the event")
+    wait_until(lambda: [mail for mail in relay.messages if mail["To"] == customer], 60, "the payer is mailed")
 
 
 def test_without_the_authority_certificates_are_rejected_and_no_path_is_revealed(chaos, own):
@@ -75,7 +75,7 @@ def test_without_the_authority_certificates_are_rejected_and_no_path_is_revealed
     answer = cluster.api.enqueue("pay-1", account="bank", kind="http", policy="interactive", notify=notify)
     assert answer.status_code == 201, answer.text
     path = "/v1/watches/pay-1?account=bank&kind=http"
-    error = wait_until(lambda: cluster.api.get(path).get("last_error"), 15, "the poll has failed")
+    error = wait_until(lambda: cluster.api.get(path).get("last_error"), 60, "the poll has failed")
     assert "CERTIFICATE_VERIFY_FAILED" in json.dumps(error)
     endpoint = cluster.api.request("POST", "/v1/endpoints", json={"url": f"{house.url}/h"}).json()
     tried = cluster.api.request("POST", f"/v1/endpoints/{endpoint['id']}/test").json()

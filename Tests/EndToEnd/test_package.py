@@ -275,7 +275,7 @@ def test_a_command_on_the_host_uses_the_configuration_of_the_units(running: Mach
     left = running.run("runuser", "-u", "nobody", "--", "/usr/sbin/poller-run", "fsck", check=False)
     assert left.returncode == 77 and "as root" in left.stderr
     units = ("systemctl", "list-units", "--no-legend", "--all", "poller-run-*")
-    wait_until(lambda: not running.run(*units).stdout, 5, "nothing of it is left")
+    wait_until(lambda: not running.run(*units).stdout, 60, "nothing of it is left")
 
 
 def test_a_payment_is_watched_and_survives_a_restart(running: Machine):
@@ -305,12 +305,12 @@ def test_an_upgrade_restarts_running_units_and_keeps_the_configuration(running: 
     running.shell(f"printf '%s\\n' {' '.join(options)} > /etc/poller/waiting.env")
     try:
         running.run("systemctl", "start", "--no-block", waiting)
-        old = wait_until(lambda: main_pid(running, waiting), 10, "it waits for Redis")
+        old = wait_until(lambda: main_pid(running, waiting), 60, "it waits for Redis")
         before = {unit: show(running, unit, "MainPID") for unit in UNITS}
         running.run("dpkg", "--force-unsafe-io", "-i", f"/tmp/{packages['poller'].name}")
         for unit, role in zip(UNITS, ROLES, strict=True):
             assert show(running, unit, "MainPID") != before[unit] and ready(running, role) == "200"
-        wait_until(lambda: main_pid(running, waiting) not in (None, old), 20, "it runs the new program")
+        wait_until(lambda: main_pid(running, waiting) not in (None, old), 60, "it runs the new program")
         assert show(running, waiting, "ActiveState") == "activating" and show(running, waiting, "NRestarts") == "0"
     finally:
         running.run("systemctl", "stop", waiting)

@@ -6,7 +6,7 @@ from harness.shop import with_webhooks
 from harness.waiting import wait_until
 
 # The patient policy polls at once and again after 30 s, so an earlier change is known from a hint.
-SOON_S = 15
+SOON_S = 27
 
 
 @pytest.fixture(scope="module", params=["webhook", "sweep"])

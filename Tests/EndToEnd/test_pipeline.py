@@ -54,10 +54,10 @@ def test_a_declined_attempt_is_reported_although_the_status_stays(calm: Cluster)
         seen = len(calm.api.events(intent))
         answer = calm.sandbox._http.post(
             f"{calm.sandbox.url}/v1/payment_intents/{intent}/confirm",
-            data={"payment_method": method}, auth=(calm.sandbox.KEY, ""), timeout=10,
+            data={"payment_method": method}, auth=(calm.sandbox.KEY, ""), timeout=30,
         )
         assert answer.status_code == 402, answer.text
-        wait_until(lambda: len(calm.api.events(intent)) > seen, 20, "the decline is reported")
+        wait_until(lambda: len(calm.api.events(intent)) > seen, 60, "the decline is reported")
     told = [event for event in calm.api.events(intent) if not is_beside(event)]
     assert [event["type"] for event in told] == ["payment_intent.requires_payment_method"] * 3
     words = [event["payment"] for event in calm.api.events(intent) if event["type"] == "payment.failed"]
@@ -132,7 +132,7 @@ def test_enqueueing_twice_joins_the_open_watch(calm: Cluster):
     settle(calm, source)
     wait_until(
         lambda: len(calm.webhook.receipts.of(source)) == len(calm.api.events(source)),
-        20,
+        60,
         "the joined endpoint has every event",
     )
 
@@ -152,7 +152,7 @@ def test_a_cancelled_watch_is_reported_and_no_longer_polled(calm: Cluster):
     calm.enqueue(source)
     calm.wait_status(source, "pending")
     assert calm.api.request("DELETE", f"/v1/watches/{source}").ok
-    wait_until(lambda: calm.api.watch(source)["state"] == "closed", 10, "closed")
+    wait_until(lambda: calm.api.watch(source)["state"] == "closed", 60, "closed")
     calm.wait_delivered([source])
     assert calm.webhook.receipts.of(source)[-1].type == "watch.cancelled"
     polls = len(calm.sandbox.polls(source))
@@ -199,12 +199,12 @@ def test_pollerctl_enqueues_waits_and_shows(calm: Cluster):
     assert done.returncode == 0, done.stderr
     calm.wait_status(source, "pending")
     waiting = subprocess.Popen(
-        [program("pollerctl"), "wait", source, "--until", "final", "--timeout", "30s"],
+        [program("pollerctl"), "wait", source, "--until", "final", "--timeout", "60s"],
         env=os.environ | {"POLLER_URL": calm.api.url},
         stdout=subprocess.DEVNULL,
     )
     settle(calm, source)
-    assert waiting.wait(10) == 0
+    assert waiting.wait(60) == 0
 
     shown = ctl(calm, "get", source, "--json")
     assert json.loads(shown.stdout)["status"] == "consumed"

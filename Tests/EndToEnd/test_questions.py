@@ -64,7 +64,7 @@ def test_a_failing_receiver_is_listed_with_its_error(shop: Cluster):
     def failing() -> bool:
         shown = ctl(shop, "delivery", "list", "--source", waiting).stdout
         return "failing" in shown and "refused" in shown.lower()
-    wait_until(failing, 20, "the delivery fails")
+    wait_until(failing, 60, "the delivery fails")
 
 
 def test_a_list_is_exported_for_spreadsheets(shop: Cluster):

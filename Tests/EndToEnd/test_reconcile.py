@@ -20,7 +20,7 @@ def paid(cluster: Cluster) -> str:
     cluster.api.enqueue(source, policy="interactive")
     cluster.sandbox.authorise(source)
     cluster.sandbox.charge(source)
-    wait_until(lambda: payment_state(cluster, source) == "paid", 20, "the payment is reported as paid")
+    wait_until(lambda: payment_state(cluster, source) == "paid", 60, "the payment is reported as paid")
     return source
 
 
@@ -40,7 +40,7 @@ def test_an_unwatched_charge_is_found_and_watched(calm: Cluster):
     status, found = reconcile(calm)
     assert status == 1 and found[source]["class"] == "unknown" and found[source]["charge"]
     assert "watched" in reconcile(calm, "--mend")[1][source]["mended"]
-    wait_until(lambda: payment_state(calm, source) == "paid", 20, "the payment is reported as paid")
+    wait_until(lambda: payment_state(calm, source) == "paid", 60, "the payment is reported as paid")
     assert source not in reconcile(calm)[1]
 
 
@@ -78,7 +78,7 @@ def test_a_payment_after_the_watch_was_cancelled_is_found_and_reported(calm: Clu
     assert (found["class"], found["charge"]) == ("untold", charge)
     assert "awaiting_customer" in found["message"]
     assert reconcile(calm, "--mend")[1][source]["mended"]
-    wait_until(lambda: payment_state(calm, source) == "paid", 20, "the payment is reported as paid")
+    wait_until(lambda: payment_state(calm, source) == "paid", 60, "the payment is reported as paid")
     assert source not in reconcile(calm)[1]
 
 
@@ -88,7 +88,7 @@ def test_a_reported_payment_without_a_charge_is_found(calm: Cluster):
     calm.wait_status(source, "pending")
     # Consumed without a charge: for a payment method that settles at once this status means paid.
     calm.sandbox.set_status(source, "consumed")
-    wait_until(lambda: payment_state(calm, source) == "paid", 20, "the payment is reported as paid")
+    wait_until(lambda: payment_state(calm, source) == "paid", 60, "the payment is reported as paid")
     found = reconcile(calm)[1][source]
     assert found["class"] == "unpaid" and "no charge succeeded" in found["message"]
     assert "charge" not in found or found["charge"] is None

@@ -65,7 +65,7 @@ def test_processes_can_restart_with_a_full_redis(chaos):
     def acknowledged() -> bool:
         return cluster.api.get("/v1/stats")["watches"]["undelivered"] == 0
 
-    wait_until(acknowledged, 20, "delivered events are acknowledged")
+    wait_until(acknowledged, 60, "delivered events are acknowledged")
     with cluster.redis.client() as client:
         client.config_set("maxmemory", 0)
     cluster.enqueue(third, policy="interactive")
@@ -89,7 +89,7 @@ def test_processes_wait_while_the_disk_is_full(chaos, tmp_path: Path):
             refused = cluster.api.enqueue(third)
             return refused.status_code == 503 and client.info("persistence")["aof_last_write_status"] == "err"
 
-        wait_until(refuses, 20, "Redis accepts no write")
+        wait_until(refuses, 60, "Redis accepts no write")
         refused = cluster.api.enqueue(third)
         assert refused.json()["code"] == "store_unavailable" and int(refused.headers["Retry-After"]) > 0, refused.text
         cluster.sandbox.set_status(first, "consumed")
@@ -100,7 +100,7 @@ def test_processes_wait_while_the_disk_is_full(chaos, tmp_path: Path):
         assert all(role.running for role in roles)
 
         disk.clear()
-        wait_until(lambda: client.info("persistence")["aof_last_write_status"] == "ok", 20, "Redis writes again")
+        wait_until(lambda: client.info("persistence")["aof_last_write_status"] == "ok", 60, "Redis writes again")
     for source in (second, third):
         cluster.sandbox.set_status(source, "consumed")
     cluster.enqueue(third, policy="interactive")

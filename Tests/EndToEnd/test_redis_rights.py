@@ -62,7 +62,7 @@ def a_payment_is_delivered(node: Role, sandbox: Sandbox) -> None:
         answer = api.enqueue(source, policy="interactive", notify=[sink.url])
         assert answer.status_code == 201, answer.text
         sandbox.authorise(source)
-        wait_until(lambda: sink.receipts.ids(), 20, "it is delivered")
+        wait_until(lambda: sink.receipts.ids(), 60, "it is delivered")
     finally:
         sink.close()
 

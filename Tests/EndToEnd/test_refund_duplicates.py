@@ -30,7 +30,7 @@ def paid_twice(cluster: Cluster, order: str) -> tuple[str, str]:
         cluster.wait_status(source, "chargeable")
     for source in (first, second):
         cluster.sandbox.charge(source)
-        wait_until(lambda: payment_state(cluster, source) in ("paid", "refunded"), 20, f"{source} is paid")
+        wait_until(lambda: payment_state(cluster, source) in ("paid", "refunded"), 60, f"{source} is paid")
         a_second_after(charges_of(cluster, source)[0])
     return first, second
 
@@ -39,7 +39,7 @@ def payment_state(cluster: Cluster, source: str) -> str:
     return cluster.api.watch(source)["payment"]["state"]
 
 
-def refunded(cluster: Cluster, source: str, timeout_s: float = 30) -> dict:
+def refunded(cluster: Cluster, source: str, timeout_s: float = 60) -> dict:
     wait_until(lambda: payment_state(cluster, source) == "refunded", timeout_s, f"{source} is refunded")
     wait_until(lambda: cluster.api.watch(source)["state"] == "closed", timeout_s, f"{source} is closed")
     return cluster.api.watch(source)
@@ -60,7 +60,7 @@ def test_the_second_payment_is_refunded_and_the_first_is_kept(chaos, wishing):
     assert (refund["amount"], refund["reason"], refund["metadata"]) == (1099, "duplicate", {"poller_order": "D-1"})
     assert payments(cluster, second) == ["payment.authorised", "payment.paid", "payment.refunded"]
     assert payment_state(cluster, first) == "paid" and refunds_of(cluster, charges_of(cluster, first)[0]["id"]) == []
-    order = wait_until(lambda: "also_paid_by" not in order_of(cluster, "D-1") and order_of(cluster, "D-1"), 20, "noted")
+    order = wait_until(lambda: "also_paid_by" not in order_of(cluster, "D-1") and order_of(cluster, "D-1"), 60, "noted")
     assert order["paid_by"] == first and order["payment"]["state"] == "paid"
     assert [event["type"] for event in order_events(cluster, "D-1")].count("order.paid_twice") == 1
     # A poll after a hint, such as Stripe's event about the refund, repeats neither the event nor the refund.
@@ -80,7 +80,7 @@ def test_a_second_payment_within_one_second_is_refunded(chaos, wishing):
         cluster.sandbox.authorise(first)
         cluster.wait_status(first, "chargeable")
         cluster.sandbox.charge(first)
-        wait_until(lambda: payment_state(cluster, first) == "paid", 20, f"{first} is paid")
+        wait_until(lambda: payment_state(cluster, first) == "paid", 60, f"{first} is paid")
         cluster.sandbox.authorise(second)
         end = refunded(cluster, second)
         assert (end["payment"]["reason"], end["status"]) == ("duplicate", "succeeded")
@@ -95,17 +95,17 @@ def test_a_rejected_refund_is_not_reported_as_made(chaos, wishing):
     error = {"error": {"type": "invalid_request_error", "code": "charge_disputed", "message": "no"}}
     cluster.sandbox.fault("status", match="/v1/refunds", method="POST", status=400, body=error)
     _, second = paid_twice(cluster, "D-7")
-    wait_until(lambda: order_of(cluster, "D-7").get("also_paid_by") == [second], 20, "paid twice")
-    wait_until(lambda: cluster.api.watch(second)["run"] > 1, 20, "polled for its refund")
-    wait_until(lambda: cluster.api.watch(second)["state"] == "closed", 20, "closed")
+    wait_until(lambda: order_of(cluster, "D-7").get("also_paid_by") == [second], 60, "paid twice")
+    wait_until(lambda: cluster.api.watch(second)["run"] > 1, 60, "polled for its refund")
+    wait_until(lambda: cluster.api.watch(second)["state"] == "closed", 60, "closed")
     assert payment_state(cluster, second) == "paid" and refunds_of(cluster, charges_of(cluster, second)[0]["id"]) == []
 
 
 def test_refunds_of_duplicates_are_disabled_by_default(chaos):
     cluster: Cluster = chaos(workers=1, listen=False)
     first, second = paid_twice(cluster, "D-3")
-    wait_until(lambda: order_of(cluster, "D-3").get("also_paid_by") == [second], 20, "paid twice")
-    wait_until(lambda: cluster.api.watch(second)["state"] == "closed", 20, "closed")
+    wait_until(lambda: order_of(cluster, "D-3").get("also_paid_by") == [second], 60, "paid twice")
+    wait_until(lambda: cluster.api.watch(second)["state"] == "closed", 60, "closed")
     assert (payment_state(cluster, first), payment_state(cluster, second)) == ("paid", "paid")
     assert [refunds_of(cluster, charges_of(cluster, source)[0]["id"]) for source in (first, second)] == [[], []]
 

@@ -11,7 +11,7 @@ from test_after_success import charged_source, payment_states, wait_payment
 
 def settles(cluster: Cluster, source: str) -> dict:
     return wait_until(
-        lambda: (watch := cluster.api.watch(source)).get("closed_reason") == "settled" and watch, 20, "it has ended again"
+        lambda: (watch := cluster.api.watch(source)).get("closed_reason") == "settled" and watch, 60, "it has ended again"
     )
 
 
@@ -20,7 +20,7 @@ def test_a_new_cluster_finds_a_refund_long_before_twenty_minutes():
         with cluster.redis.client() as client:
             # The account was empty at the first read of both lists, so the next reads are due in 21 and 108 minutes.
             for name, pause in [("default", "1296000"), ("default~money", "6480000")]:
-                wait_until(lambda: client.hget(f"poller:sweep{{{name}}}", "p") == pause, 20, f"{name} was read")
+                wait_until(lambda: client.hget(f"poller:sweep{{{name}}}", "p") == pause, 60, f"{name} was read")
         source, charge = charged_source(cluster)
         wait_payment(cluster, source, "paid")
         cluster.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})

@@ -76,7 +76,7 @@ def test_items_from_before_a_split_are_found_in_their_new_partition(chaos):
         left = sum(1 for _ in client.scan_iter("poller:w{0}*", count=1000))
         assert left == 0, "all is where it was"
 
-    api = PollerAPI(wait_until(lambda: cluster.apis[0].address("api"), 10, "an API"))
+    api = PollerAPI(wait_until(lambda: cluster.apis[0].address("api"), 60, "an API"))
     assert {source: story(api, source) for source in sources} == before
     assert api.get("/v1/watches?metadata.order=A-" + sources[0])["data"][0]["source"] == sources[0]
     # Cursors and IDs from before are still valid.
@@ -89,7 +89,7 @@ def test_items_from_before_a_split_are_found_in_their_new_partition(chaos):
     for source in open_ones:
         cluster.sandbox.set_status(source, "failed")
     wait_until(
-        lambda: all(api.watch(source)["status"] == "failed" for source in open_ones), 20, "the open ones end"
+        lambda: all(api.watch(source)["status"] == "failed" for source in open_ones), 60, "the open ones end"
     )
     last = {api.events(source)[-1]["id"] for source in sources}
     wait_until(lambda: last <= cluster.webhook.receipts.ids(), 30, "all is delivered")

@@ -74,7 +74,7 @@ def test_a_kill_during_a_request_repeats_no_effect_and_keeps_the_response(chaos)
         before = len(records(cluster))
         for thread in threads:
             thread.start()
-        wait_until(lambda before=before: len(records(cluster)) >= before + 10, 20, "some are under way")
+        wait_until(lambda before=before: len(records(cluster)) >= before + 10, 60, "some are under way")
         cluster.apis[0].kill9()
         for thread in threads:
             thread.join(30)

@@ -66,7 +66,7 @@ def test_after_a_restore_lost_events_are_delivered_again_with_the_same_ids(chaos
     # The shop may enqueue the sources missing in the copy again at any time.
     # Each starts a new history with the current status.
     for source in new:
-        assert requests.get(f"{cluster.api.url}/v1/watches/{source}", timeout=10).status_code == 404
+        assert requests.get(f"{cluster.api.url}/v1/watches/{source}", timeout=30).status_code == 404
         cluster.enqueue(source, notify=[cluster.webhook.url])
     for source in new:
         cluster.wait_status(source, "failed")
@@ -91,7 +91,7 @@ def test_an_emptied_store_gets_its_layout_again_and_another_layout_is_reported(c
         client.flushall()
         # The doctor only reads. Creating a layout here would make a store with 16 partitions.
         cluster.api.get("/v1/doctor")
-        wait_until(lambda: client.hgetall("poller:layout") == made, 15, "the layout is written again")
+        wait_until(lambda: client.hgetall("poller:layout") == made, 60, "the layout is written again")
         source = cluster.sandbox.create_sources(1)[0]
         cluster.enqueue(source, notify=[cluster.webhook.url])
         cluster.wait_status(source, "pending")
@@ -99,7 +99,7 @@ def test_an_emptied_store_gets_its_layout_again_and_another_layout_is_reported(c
 
         # The layout of a copy from before a repartition.
         client.hset("poller:layout", mapping={"partitions": "16"})
-        wait_until(lambda: doctor_of(cluster)["status"] == "failed", 15, "the doctor names it")
+        wait_until(lambda: doctor_of(cluster)["status"] == "failed", 60, "the doctor names it")
         for role in [*cluster.apis, *cluster.workers, *cluster.notifiers]:
-            wait_until(lambda: "restart this process" in role.stderr(), 15, f"{role.name} reports it")
+            wait_until(lambda: "restart this process" in role.stderr(), 60, f"{role.name} reports it")
         client.hset("poller:layout", mapping=made)

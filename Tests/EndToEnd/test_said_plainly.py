@@ -89,7 +89,7 @@ def test_a_lost_redis_is_reported_once_with_the_cause(tmp_path: Path):
                 line for line in log(role)
                 if line["level"] == "error" and line["error"] == "Connection refused"
             ],
-            5, "the cause is logged at ERROR",
+            60, "the cause is logged at ERROR",
         )
         done = run("pollerctl", "doctor", env={"POLLER_URL": role.address("api")})
         failed = [line for line in done.stdout.splitlines() if "redis" in line or "cluster" in line]
@@ -103,7 +103,7 @@ def test_a_lost_redis_is_reported_once_with_the_cause(tmp_path: Path):
         redis.start()
         wait_until(
             lambda: [line for line in log(role) if line["message"] == "store available again"],
-            20, "the recovery is logged",
+            60, "the recovery is logged",
         )
     finally:
         role.end()
@@ -115,7 +115,7 @@ def test_the_url_of_a_watch_is_found_by_the_endpoint_id_of_its_deliveries(calm: 
     source = calm.sandbox.create_source()
     calm.enqueue(source, notify=["http://127.0.0.1:9/nobody"])
     path = f"/v1/deliveries?source={source}"
-    delivery = wait_until(lambda: calm.api.get(path)["data"], 20, "a delivery")[0]
+    delivery = wait_until(lambda: calm.api.get(path)["data"], 60, "a delivery")[0]
     shown = run("pollerctl", "endpoint", "get", delivery["endpoint"], env=env)
     assert shown.returncode == 0 and "http://127.0.0.1:9/nobody" in shown.stdout, shown.stderr
     assert "a --notify URL of watches" in shown.stdout

@@ -90,7 +90,7 @@ def test_objects_and_pending_changes_survive_a_kill(kept):
     # New IDs do not repeat old ones, and the scheduled answer still happens.
     assert stripe.create_source() not in (waiting, paid, debit)
     stripe._call("POST", "/_sandbox/clock/advance", json={"seconds": 3601})
-    wait_until(lambda: stripe._stripe("GET", f"/v1/charges/{late['id']}")["status"] == "succeeded", 10, "the bank answers")
+    wait_until(lambda: stripe._stripe("GET", f"/v1/charges/{late['id']}")["status"] == "succeeded", 60, "the bank answers")
 
 
 def test_kills_at_any_moment_leave_a_valid_file_without_the_newest_objects(kept):
@@ -100,7 +100,7 @@ def test_kills_at_any_moment_leave_a_valid_file_without_the_newest_objects(kept)
     for round in range(6):
         for _ in range(20 + 7 * round):
             made.append(stripe.create_source())
-        wait_until(it.file.exists, 20, "it was written once")
+        wait_until(it.file.exists, 60, "it was written once")
         it.process.kill9()
         json.loads(it.file.read_text())
         it.start()

@@ -41,7 +41,7 @@ def test_a_second_order_with_equal_data_on_a_saved_card_is_charged(shop):
     charges = {charge["metadata"].get("poller_order"): charge for charge in sale.charges()}
     assert set(charges) == {"A77", "A78"} and len(sale.charges()) == 2
     for name in charges:
-        wait_until(lambda name=name: order(shop, name)["payment"]["state"] == "paid", 15, f"{name} is paid")
+        wait_until(lambda name=name: order(shop, name)["payment"]["state"] == "paid", 60, f"{name} is paid")
     # The same order is not charged again.
     shop.enqueue(sale.id, client_secret=sale.source["client_secret"], charge=SUM, order="A78")
     sale.closed(run=3)
@@ -54,7 +54,7 @@ def test_a_refunded_charge_is_reported_as_refunded_despite_its_lost_response(sho
         # The worker waits for the response until it times out, so it does not repeat the request before.
         shop.sandbox.fault("hang", match="/v1/charges", method="POST", times=1, after=True)
         sale = saved_card(shop, charge={"metadata": {"order": "lost"}})
-        charge = wait_until(lambda: first_charge(shop, sale), 15, "a charge")
+        charge = wait_until(lambda: first_charge(shop, sale), 60, "a charge")
         # Reads of charges fail until the refund is made, so that the next attempt finds a refunded charge.
         shut = shop.sandbox.fault("status", match="/v1/charges", method="GET", status=503)
         shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
@@ -85,10 +85,10 @@ def test_an_expired_hold_of_the_shop_is_reported_as_expired(shop):
     shop.wait_status(sale.id, "chargeable")
     shop.sandbox._stripe("POST", "/v1/charges", SUM | {"source": sale.id, "capture": "false"})
     sale.closed()
-    wait_until(lambda: sale.events()[-1]["seq"] > 3, 15, "the charge is reported")
+    wait_until(lambda: sale.events()[-1]["seq"] > 3, 60, "the charge is reported")
     shop.sandbox._call("POST", "/_sandbox/clock/advance", json={"seconds": 28 * 86_400 + 60})
     told = {"payment.expired", "payment.cancelled"}
-    wait_until(lambda: set(sale.words()) & told, 20, "the end is reported")
+    wait_until(lambda: set(sale.words()) & told, 60, "the end is reported")
     payment = shop.api.watch(sale.id)["payment"]
     assert (payment["state"], payment["reason"]) == ("expired", "authorisation_expired")
     check_words(shop, [sale], by_time=False)

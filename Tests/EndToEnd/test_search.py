@@ -107,7 +107,7 @@ def test_a_search_without_an_index_reads_a_limited_number_per_page(chaos):
     assert looked <= 2000 and page["has_more"]
     while page["has_more"]:
         page = requests.get(
-            f"{cluster.api.url}/v1/watches", params={"metadata.colour": "red", "cursor": page["next"]}, timeout=10
+            f"{cluster.api.url}/v1/watches", params={"metadata.colour": "red", "cursor": page["next"]}, timeout=30
         ).json()
         looked += page["looked"]
         seen += [watch["source"] for watch in page["data"]]

@@ -215,7 +215,7 @@ def test_secrets_in_files_are_used(chaos, tmp_path: Path):
     done = run("pollerctl", "wait", source, "--until", "pending", "--timeout", "20s", env=ctl)
     assert done.returncode == 0, done.stderr
     # The webhook is signed with the secret that the sink knows.
-    wait_until(lambda: cluster.webhook.receipts.of(source), 20, "the webhook has arrived")
+    wait_until(lambda: cluster.webhook.receipts.of(source), 60, "the webhook has arrived")
     assert not cluster.webhook.receipts.problems
     # The file is world-readable on purpose.
     assert "a secret is visible to others" in cluster.workers[0].stderr()

@@ -139,7 +139,7 @@ def payment(chaos, tmp_path: Path, master: str | None) -> tuple[dict[str, str], 
     cluster.wait_status(source, "pending")
     cluster.sandbox.authorise(source)
     cluster.wait_status(source, "chargeable")
-    wait_until(lambda: len(sink.receipts.ids()) >= 3 and len(own.receipts.ids()) >= 3, 20, "both endpoints have the event")
+    wait_until(lambda: len(sink.receipts.ids()) >= 3 and len(own.receipts.ids()) >= 3, 60, "both endpoints have the event")
     assert not sink.receipts.problems and not own.receipts.problems
     # The page opens only if the stored client secret can be decrypted.
     for payment, secret in ((source, learned), (other, HANDED_IN)):
@@ -149,7 +149,7 @@ def payment(chaos, tmp_path: Path, master: str | None) -> tuple[dict[str, str], 
         assert page.status_code == 303 and "set-cookie" in page.headers, page.text
     store.save()
     store.bgrewriteaof()
-    wait_until(lambda: not store.info("persistence")["aof_rewrite_in_progress"], 20, "the file is rewritten")
+    wait_until(lambda: not store.info("persistence")["aof_rewrite_in_progress"], 60, "the file is rewritten")
     places = {
         "values": values(cluster),
         "files": files(cluster._data),
@@ -247,7 +247,7 @@ def test_an_unencrypted_store_in_use_is_encrypted_despite_kills_of_rekey(chaos):
     assert in_the_clear(cluster) == count
 
     cluster.api_process.terminate()
-    wait_until(lambda: not cluster.api_process.running, 20, "the API has gone")
+    wait_until(lambda: not cluster.api_process.running, 60, "the API has gone")
     role = cluster.role("sealing", "api", {"POLLER_MASTER_KEY": MASTER}).start().wait_ready()
     api = PollerAPI(role.address("api"))
     assert "pollerd rekey" in check(api)["action"] and "in the clear" in check(api)["message"]
@@ -284,7 +284,7 @@ def test_an_unencrypted_store_in_use_is_encrypted_despite_kills_of_rekey(chaos):
     )
     assert page.status_code == 404, "a process with the old key alone cannot open it, and shows nothing"
     role.terminate()
-    wait_until(lambda: not role.running, 20, "the API has gone")
+    wait_until(lambda: not role.running, 60, "the API has gone")
     assert "everything is encrypted" in rekeyed(cluster, f"{SECOND},{MASTER}")
 
     # A process with another key or none does not start.
@@ -292,7 +292,7 @@ def test_an_unencrypted_store_in_use_is_encrypted_despite_kills_of_rekey(chaos):
         with cluster.redis.client() as client:
             before = client.hgetall("poller:secrets")
         refused = cluster.role(name, "api", wrong).start()
-        wait_until(lambda: not refused.running, 20, "it ends")
+        wait_until(lambda: not refused.running, 60, "it ends")
         told = refused.err.read_text()
         assert refused.exit_status == 78 and "POLLER_MASTER_KEY" in told, told
         with cluster.redis.client() as client:

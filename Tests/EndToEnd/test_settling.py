@@ -45,7 +45,7 @@ def wait_polled(cluster: Cluster, source: str) -> None:
     """Waits for a poll that starts after this call."""
     before = len(cluster.sandbox.polls(source))
     cluster.api.request("POST", f"/v1/watches/{source}/poll")
-    wait_until(lambda: len(cluster.sandbox.polls(source)) > before + 1, 20, "polled again")
+    wait_until(lambda: len(cluster.sandbox.polls(source)) > before + 1, 60, "polled again")
 
 
 def advance(cluster: Cluster, seconds: float) -> None:

@@ -34,6 +34,6 @@ def test_enqueue_charges_when_chargeable(calm: Cluster):
     pollerctl(calm, "enqueue", source, "--charge-when-chargeable", "--policy", "interactive")
     calm.sandbox.set_status(source, "chargeable")
     pollerctl(calm, "poll", source)
-    wait_until(lambda: calm.api.watch(source).get("charge", {}).get("state") == "succeeded", 20, "the charge")
+    wait_until(lambda: calm.api.watch(source).get("charge", {}).get("state") == "succeeded", 60, "the charge")
     refused = pollerctl(calm, "enqueue", "pi_1", "--charge-when-chargeable", status=64)
     assert "charge" in refused.stderr and "source" in refused.stderr

@@ -47,7 +47,7 @@ def test_a_source_charged_by_the_shop_is_paid(shop: Cluster, type: str, form: di
         shop.sandbox._call("POST", f"/_sandbox/sources/{sale.id}/payments", json={"amount": 1099})
     shop.wait_status(sale.id, "chargeable")
     charge(sale)
-    wait_until(lambda: has_state(sale, "paid"), 20, f"{sale.id} is paid")
+    wait_until(lambda: has_state(sale, "paid"), 60, f"{sale.id} is paid")
     payment = shop.api.watch(sale.id)["payment"]
     assert payment["amount_received"] == 1099 and "unknown" not in sale.words()
     assert sale.words()[-1] == "payment.paid" and sale.words().count("payment.paid") == 1
@@ -76,7 +76,7 @@ def test_a_card_detached_from_its_customer_is_not_paid(shop: Cluster):
     customer = shop.sandbox._stripe("GET", f"/v1/sources/{sale.id}")["customer"]
     shop.sandbox._stripe("DELETE", f"/v1/customers/{customer}/sources/{sale.id}")
     shop.api.request("POST", f"/v1/watches/{sale.id}/poll")
-    wait_until(lambda: has_state(sale, "unknown"), 20, "it is detached")
+    wait_until(lambda: has_state(sale, "unknown"), 60, "it is detached")
     assert shop.api.watch(sale.id)["payment"]["reason"] == "detached"
 
 
@@ -84,14 +84,14 @@ def test_each_capture_of_a_hold_is_reported_and_the_rest_is_not_paid(shop: Clust
     source = intent(shop, **{"payment_method_options[card][request_multicapture]": "if_available"})
     assert shop.api.enqueue(source, notify=shop.notify).status_code in (200, 201)
     payment = lambda: shop.api.watch(source).get("payment") or {}  # noqa: E731
-    wait_until(lambda: payment().get("state") == "authorised", 20, "held")
+    wait_until(lambda: payment().get("state") == "authorised", 60, "held")
     for amount, received in ((500, 500), (700, 1200)):
         form = {"amount_to_capture": amount, "final_capture": "false"}
         shop.sandbox._stripe("POST", f"/v1/payment_intents/{source}/capture", form)
-        wait_until(lambda received=received: payment().get("amount_received") == received, 20, "captured")
+        wait_until(lambda received=received: payment().get("amount_received") == received, 60, "captured")
         assert (payment()["state"], payment()["reason"], payment()["amount"]) == ("partially_paid", "held", 2000)
     shop.sandbox._stripe("POST", f"/v1/payment_intents/{source}/capture", {"amount_to_capture": 300})
-    wait_until(lambda: payment().get("state") == "paid", 20, "captured at last")
+    wait_until(lambda: payment().get("state") == "paid", 60, "captured at last")
     assert payment()["amount_received"] == 1500 and "reason" not in payment()
     words = [event["type"] for event in shop.api.events(source) if event["type"].startswith("payment.")]
     assert words == ["payment.authorised", "payment.partially_paid", "payment.partially_paid", "payment.paid"]
@@ -102,18 +102,18 @@ def test_a_partial_capture_is_paid_and_refunds_count_against_it(shop: Cluster, v
     source = intent(shop)
     assert shop.api.enqueue(source, notify=shop.notify).status_code in (200, 201)
     payment = lambda: shop.api.watch(source).get("payment") or {}  # noqa: E731
-    wait_until(lambda: payment().get("state") == "authorised", 20, "held")
+    wait_until(lambda: payment().get("state") == "authorised", 60, "held")
     headers = {"Stripe-Version": version} if version else {}
     form = {"amount_to_capture": 1200}
     made = shop.sandbox._call(
         "POST", f"/v1/payment_intents/{source}/capture", data=form,
         headers={"Authorization": "Bearer sk_test_0123456789abcdef"} | headers,
     )
-    wait_until(lambda: payment().get("state") == "paid", 20, "captured")
+    wait_until(lambda: payment().get("state") == "paid", 60, "captured")
     assert (payment()["amount"], payment()["amount_received"]) == (2000, 1200)
     for amount, word, returned in ((1000, "partially_refunded", 1000), (200, "refunded", 1200)):
         shop.sandbox._stripe("POST", "/v1/refunds", {"charge": made["latest_charge"], "amount": amount})
-        wait_until(lambda word=word: payment().get("state") == word, 20, word)
+        wait_until(lambda word=word: payment().get("state") == word, 60, word)
         assert payment()["amount_returned"] == returned
     words = [event["type"] for event in shop.api.events(source) if event["type"].startswith("payment.")]
     assert words == ["payment.authorised", "payment.paid", "payment.partially_refunded", "payment.refunded"]
@@ -124,8 +124,8 @@ def test_an_expired_hold_is_reported_for_the_intent_and_for_the_charge(shop: Clu
     held = shop.sandbox._stripe("GET", f"/v1/payment_intents/{source}")["latest_charge"]
     for id in (source, held):
         assert shop.api.enqueue(id).status_code in (200, 201)
-        wait_until(lambda id=id: shop.api.watch(id).get("payment", {}).get("state") == "authorised", 20, "held")
+        wait_until(lambda id=id: shop.api.watch(id).get("payment", {}).get("state") == "authorised", 60, "held")
     shop.sandbox._call("POST", f"/_sandbox/charges/{held}/expire", json={})
     for id in (source, held):
-        wait_until(lambda id=id: shop.api.watch(id)["payment"]["state"] == "expired", 20, f"{id} has expired")
+        wait_until(lambda id=id: shop.api.watch(id)["payment"]["state"] == "expired", 60, f"{id} has expired")
         assert shop.api.watch(id)["payment"]["reason"] == "authorisation_expired"

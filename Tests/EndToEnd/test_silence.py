@@ -101,7 +101,7 @@ def test_follow_reports_a_lost_server_and_its_return():
         stderr=subprocess.PIPE, text=True,
     )
     try:
-        assert server.polled.wait(20)
+        assert server.polled.wait(60)
         server.stop()
         assert f"no answer from {server.url}" in follow.stderr.readline()
         assert "continue from here" in follow.stderr.readline()

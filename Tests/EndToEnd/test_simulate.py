@@ -134,7 +134,7 @@ def test_the_plan_matches_a_real_run(chaos):
         wait_until(lambda: time.monotonic() >= moment, LIFE_S, "the moment comes", pause_s=0.005)
         cluster.sandbox.set_status(source, "failed")
     for source in sources:
-        wait_until(lambda: cluster.api.watch(source)["state"] == "closed", 20, f"{source} is closed")
+        wait_until(lambda: cluster.api.watch(source)["state"] == "closed", 60, f"{source} is closed")
     gets = statistics.mean(len(cluster.sandbox.polls(source)) for source in sources)
     history = cluster.sandbox.history()
     known = []

@@ -71,7 +71,7 @@ def test_an_unreachable_redis_is_reported_once_with_the_cause(tmp_path: Path):
     role.start()
     try:
         # The process logs that it waits after five seconds. Every other message has been logged by then.
-        wait_until(lambda: "waiting for it before starting" in role.stderr(), 15, "the wait is logged")
+        wait_until(lambda: "waiting for it before starting" in role.stderr(), 60, "the wait is logged")
         lines = [json.loads(line) for line in role.stderr().splitlines()]
         failed = [line for line in lines if line["message"] == "connecting to Redis failed"]
         assert len(failed) == 1 and failed[0]["level"] == "error", lines

@@ -42,13 +42,13 @@ def browser(cluster: Cluster, token: str | None = None, origin: str = ORIGIN):
     offered = ["poller.v1.json"] + ([f"poller.token.{token}"] if token else [])
     return websockets.sync.client.connect(
         cluster.gateway().replace("http://", "ws://") + "/v1/stream",
-        origin=origin, subprotocols=offered, proxy=None, open_timeout=5,
+        origin=origin, subprotocols=offered, proxy=None, open_timeout=30,
     )
 
 
 def until(socket, op: str) -> dict:
     while True:
-        frame = json.loads(socket.recv(timeout=10))
+        frame = json.loads(socket.recv(timeout=30))
         if frame["op"] == op:
             return frame
 
@@ -59,7 +59,7 @@ def refusal(cluster: Cluster, token: str) -> int:
         socket.send(json.dumps({"op": "auth", "token": token}))
         try:
             while True:
-                assert json.loads(socket.recv(timeout=10))["op"] != "hello", "it was let in"
+                assert json.loads(socket.recv(timeout=30))["op"] != "hello", "it was let in"
         except ConnectionClosed as end:
             return end.rcvd.code
 
@@ -132,7 +132,7 @@ def test_a_payer_can_use_the_client_secret_even_if_the_shop_sent_none(closed: Cl
         if kind == "source":
             closed.sandbox.authorise(made["id"])
         else:
-            requests.post(f"{closed.sandbox.url}/redirect/{made['id']}/authorize", allow_redirects=False, timeout=10)
+            requests.post(f"{closed.sandbox.url}/redirect/{made['id']}/authorize", allow_redirects=False, timeout=30)
         told = []
         with pytest.raises(ConnectionClosed) as over:
             while True:
@@ -147,7 +147,7 @@ def test_a_payer_can_use_the_client_secret_even_if_the_shop_sent_none(closed: Cl
     # The event stream accepts a token of the shop and sends the same events.
     token = make(closed, sources=[made["id"]])
     way = f"{closed.gateway()}/v1/sources/{made['id']}/events?after_seq={told[0]['seq'] - 1}"
-    with requests.get(way, headers={"Authorization": f"Bearer {token}"}, timeout=10, stream=True) as stream:
+    with requests.get(way, headers={"Authorization": f"Bearer {token}"}, timeout=30, stream=True) as stream:
         lines = list(stream.iter_lines(decode_unicode=True))
     heard = [json.loads(line[6:]) for line in lines if line.startswith("data: ") and '"seq"' in line]
     assert [event["type"] for event in heard if event.get("type")] == [event["type"] for event in told]
@@ -187,7 +187,7 @@ def test_regression_11_a_foreign_token_is_rejected(closed: Cluster):
         assert refusal(closed, text) == 4003, name
         answer = requests.get(
             f"{closed.gateway()}/v1/events/stream",
-            headers={"Authorization": f"Bearer {text}"}, timeout=5, stream=True,
+            headers={"Authorization": f"Bearer {text}"}, timeout=30, stream=True,
         )
         assert answer.status_code == 401, name
         answer.close()
@@ -200,7 +200,7 @@ def test_an_expired_token_closes_its_connection_and_is_rejected(closed: Cluster)
         with pytest.raises(ConnectionClosed) as end:
             until(socket, "never")
     assert end.value.rcvd.code == 4105
-    assert wait_until(lambda: refusal(closed, token), 5, "refused") == 4003
+    assert wait_until(lambda: refusal(closed, token), 60, "refused") == 4003
 
 
 def test_only_keys_create_tokens_and_only_short_lived_ones(closed: Cluster):
@@ -221,7 +221,7 @@ def test_a_token_in_a_url_opens_one_stream_at_one_of_two_gateways(closed: Cluste
 
     def listen(gateway: str, **headers: str) -> requests.Response:
         way = f"{gateway}/v1/events/stream?token={token}"
-        return requests.get(way, headers={"Origin": ORIGIN} | headers, timeout=10, stream=True)
+        return requests.get(way, headers={"Origin": ORIGIN} | headers, timeout=30, stream=True)
 
     def last_id(stream: requests.Response) -> str:
         return next(line[4:] for line in stream.iter_lines(decode_unicode=True) if line.startswith("id: "))
@@ -234,7 +234,7 @@ def test_a_token_in_a_url_opens_one_stream_at_one_of_two_gateways(closed: Cluste
             logged = listen(gateway)
             assert logged.status_code == 401 and "one connection" in logged.text
             bearer = {"Authorization": f"Bearer {token}"}
-            assert requests.get(f"{gateway}/v1/events/stream", headers=bearer, timeout=10).status_code == 401
+            assert requests.get(f"{gateway}/v1/events/stream", headers=bearer, timeout=30).status_code == 401
         assert refusal(closed, token) == 4003
         for gateway in gateways:
             with listen(gateway, **{"Last-Event-ID": place}) as back:

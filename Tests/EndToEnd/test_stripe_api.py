@@ -103,7 +103,7 @@ def test_a_key_in_use_is_a_conflict(lab):
     assert (busy.value.http_status, code_of(busy)) == (409, "idempotency_key_in_use")
     assert busy.value.headers["Stripe-Should-Retry"] == "true"
     lab.control(f"faults/{fault}", method="DELETE")
-    thread.join(timeout=10)
+    thread.join(timeout=60)
     assert lab.v1.sources.create(CARD, {"idempotency_key": "busy"}).id == made[0].id
 
 
@@ -210,7 +210,7 @@ def test_too_many_concurrent_requests_get_a_reason(lab, limits, limit, reason):
         lab.again(source)
     assert limited.value.headers["Stripe-Rate-Limited-Reason"] == reason
     lab.control(f"faults/{fault}", method="DELETE")
-    thread.join(timeout=10)
+    thread.join(timeout=60)
     assert lab.again(source).id == source.id
 
 

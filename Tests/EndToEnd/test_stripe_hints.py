@@ -69,7 +69,7 @@ def post(cluster: Cluster, event: dict, secret: str | None = None, path: str = "
     stamp = str(int(time.time()))
     mac = hmac.new((secret or cluster.secret).encode(), stamp.encode() + b"." + body, hashlib.sha256)
     headers = {"Stripe-Signature": f"t={stamp},v1={mac.hexdigest()}", "Content-Type": "application/json"}
-    return requests.post(cluster.hook + path, data=body, headers=headers, timeout=10)
+    return requests.post(cluster.hook + path, data=body, headers=headers, timeout=30)
 
 
 def event(source: str, type: str = "source.chargeable", id: str = "evt_1", **more) -> dict:

@@ -62,7 +62,7 @@ def test_redirect(lab, button, status):
     made = confirmed(lab, "ideal")
     assert (made.status, made.next_action.type) == ("requires_action", "redirect_to_url")
     assert made.next_action.redirect_to_url.return_url == RETURN_URL
-    assert "Authorise" in lab.http.get(made.next_action.redirect_to_url.url, timeout=10).text
+    assert "Authorise" in lab.http.get(made.next_action.redirect_to_url.url, timeout=30).text
     back = lab.press(made, button)
     assert back["payment_intent"] == [made.id] and back["order"] == ["6"]
     assert back["payment_intent_client_secret"] == [made.client_secret]
@@ -122,11 +122,11 @@ def test_a_bank_transfer_comes_in_parts(lab):
     assert (made.status, made.next_action.type) == ("requires_action", "display_bank_transfer_instructions")
     shown = made.next_action.display_bank_transfer_instructions
     assert shown.amount_remaining == 1099 and shown.financial_addresses[0].iban.iban
-    assert shown.reference in lab.http.get(shown.hosted_instructions_url, timeout=10).text
+    assert shown.reference in lab.http.get(shown.hosted_instructions_url, timeout=30).text
     lab.pay(made, 1000)
     part = lab.again(made)
     assert part.next_action.display_bank_transfer_instructions.amount_remaining == 99
-    lab.http.post(f"{lab.url}/pay/{made.id}", data={"amount": "99"}, timeout=10)
+    lab.http.post(f"{lab.url}/pay/{made.id}", data={"amount": "99"}, timeout=30)
     assert lab.again(made).status == "succeeded"
     assert "payment_intent.partially_funded" in lab.events(made)
 

@@ -72,7 +72,7 @@ def test_every_kind_of_object_is_checked_against_its_schema(lab):
 )
 def test_an_invalid_option_is_rejected_with_the_valid_ones(option):
     binary = Path(os.environ["POLLER_BIN_DIR"]) / "stripe-sandbox"
-    ended = subprocess.run([binary, "--bind", "127.0.0.1:0", *option], capture_output=True, text=True, timeout=10)
+    ended = subprocess.run([binary, "--bind", "127.0.0.1:0", *option], capture_output=True, text=True, timeout=30)
     assert ended.returncode != 0 and option[0] in ended.stderr
 
 
@@ -82,18 +82,18 @@ def test_a_hanging_request_does_not_delay_the_exit():
         [binary, "--bind", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     base = process.stdout.readline().split()[-1]
-    requests.post(f"{base}/_sandbox/faults", json={"match": "/v1/", "mode": "hang"}, timeout=10)
+    requests.post(f"{base}/_sandbox/faults", json={"match": "/v1/", "mode": "hang"}, timeout=30)
 
     def poll():
         try:
-            requests.get(f"{base}/v1/sources/src_1", timeout=10)
+            requests.get(f"{base}/v1/sources/src_1", timeout=30)
         except requests.ConnectionError:
             pass  # the sandbox exited, as requested
 
     thread = threading.Thread(target=poll, daemon=True)
     thread.start()
-    eventually(lambda: requests.get(f"{base}/_sandbox/requests", timeout=10).json()["data"])
+    eventually(lambda: requests.get(f"{base}/_sandbox/requests", timeout=30).json()["data"])
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=5) == 0
-    thread.join(timeout=5)
+    assert process.wait(timeout=30) == 0
+    thread.join(timeout=30)
     assert not thread.is_alive()

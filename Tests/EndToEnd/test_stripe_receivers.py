@@ -156,8 +156,8 @@ def test_transactions_are_listed_page_by_page(lab):
 def test_money_is_sent_from_a_page(lab):
     source = ach(lab)
     page = f"{lab.url}/pay/{source.id}"
-    assert source.receiver.address in lab.http.get(page, timeout=10).text
-    answer = lab.http.post(page, data={"amount": "750"}, timeout=10)
+    assert source.receiver.address in lab.http.get(page, timeout=30).text
+    answer = lab.http.post(page, data={"amount": "750"}, timeout=30)
     assert "750" in answer.text
     assert amounts(lab.again(source)) == (750, 0, 0)
 
@@ -210,10 +210,10 @@ def test_an_unverified_account_expires(lab):
 def test_amounts_are_typed_into_a_page(lab):
     source = ach_debit(lab)
     page = f"{lab.url}/verify/{source.id}"
-    assert "Attempts left" in lab.http.get(page, timeout=10).text
-    lab.http.post(page, data={"amounts[]": ["9", "9"]}, timeout=10)
+    assert "Attempts left" in lab.http.get(page, timeout=30).text
+    lab.http.post(page, data={"amounts[]": ["9", "9"]}, timeout=30)
     assert lab.again(source).code_verification.attempts_remaining == 4
-    lab.http.post(page, data={"amounts[]": ["32", "45"]}, timeout=10)
+    lab.http.post(page, data={"amounts[]": ["32", "45"]}, timeout=30)
     assert eventually(lambda: lab.again(source).status == "chargeable")
 
 

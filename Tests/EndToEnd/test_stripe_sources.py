@@ -25,7 +25,7 @@ def test_redirect_source_is_authorised_charged_and_refunded(lab, type):
     with pytest.raises(stripe.InvalidRequestError) as early:
         lab.charge(source)
     assert early.value.code == "payment_method_unexpected_state"
-    page = lab.http.get(source.redirect.url, timeout=10)
+    page = lab.http.get(source.redirect.url, timeout=30)
     assert "Authorise test payment" in page.text
     back = lab.press(source, "authorize")
     assert back["source"] == [source.id] and back["client_secret"] == [source.client_secret]
@@ -80,7 +80,7 @@ def test_redirect_source_expires_after_an_hour_unused_and_six_uncharged(lab, typ
 def test_wechat_shows_a_code(lab):
     source = lab.source("wechat", redirect=None, wechat={"appid": "wx1"})
     assert (source.flow, source.status) == ("none", "pending")
-    assert "Authorise" in lab.http.get(source.wechat.qr_code_url, timeout=10).text
+    assert "Authorise" in lab.http.get(source.wechat.qr_code_url, timeout=30).text
     lab.press(source, "authorize")
     assert lab.charge(source).paid
     unused = lab.source("wechat", redirect=None)

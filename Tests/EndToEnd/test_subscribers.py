@@ -110,16 +110,16 @@ def test_the_node_subscriber_prints_each_event_once_and_fills_gaps(calm: Cluster
     example = start(calm, request, [node(), str(script), source, other], env)
     with calm.redis.client() as redis:
         channel = f"poller:events:{other}"
-        wait_until(lambda: redis.pubsub_numsub(channel)[0][1] == 1, 15, "it listens")
+        wait_until(lambda: redis.pubsub_numsub(channel)[0][1] == 1, 60, "it listens")
         for name in (source, other):
             calm.enqueue(name, notify=[])
             calm.wait_status(name, "pending")
-        wait_until(lambda: len(lines(example)) == 2, 15, "the first event of each")
+        wait_until(lambda: len(lines(example)) == 2, 60, "the first event of each")
         # Events recorded during the disconnect come from the history.
         redis.client_kill_filter(_type="pubsub", skipme=True)
         settle(calm, source, "chargeable", "consumed")
         settle(calm, other, "failed")
-    wait_until(lambda: not example.running, 20, "it ends with the last event")
+    wait_until(lambda: not example.running, 60, "it ends with the last event")
     assert example.exit_status == 0, example.tail()
     told = [json.loads(line) for line in lines(example)]
     for name in (source, other):
@@ -153,12 +153,12 @@ def test_the_go_subscriber_reads_a_stream_and_resumes_at_its_position(calm: Clus
     calm.enqueue(source, notify=[f"redis+stream:{name}"])
     env = {"REDIS_URL": calm.redis.url}
     first = start(calm, request, [str(tmp_path / "subscribe"), name], env)
-    wait_until(lambda: len(lines(first)) == 1, 15, "the first event")
+    wait_until(lambda: len(lines(first)) == 1, 60, "the first event")
     place, _, _ = lines(first)[0].partition(" ")
     first.end()
     settle(calm, source, "chargeable", "consumed")
     second = Process("example-go-again", [str(tmp_path / "subscribe"), name, place], calm.logs, env).start()
     request.addfinalizer(second.end)
-    wait_until(lambda: len(lines(second)) == 4, 15, "the missed events")
+    wait_until(lambda: len(lines(second)) == 4, 60, "the missed events")
     told = [json.loads(line.partition(" ")[2]) for line in [*lines(first), *lines(second)]]
     assert told == calm.api.events(source)

@@ -28,7 +28,7 @@ def test_all_entries_are_in_order(calm: Cluster):
     calm.wait_status(source, "chargeable")
     calm.sandbox.charge(source)
     wait_until(lambda: "“Paid” was delivered to" in str(timeline(calm, source)) and kinds(timeline(calm, source)).count("delivery") >= 3,
-               20, "the payment was delivered")
+               60, "the payment was delivered")
     calm.wait_status(source, "consumed")
     calm.wait_done([source], mail=False)
     entries = timeline(calm, source)
@@ -103,7 +103,7 @@ def test_webhooks_and_customer_actions_are_in_the_timeline(chaos):
             page = payer.get(f"{cluster.api.url}/r", params={"source": source, "client_secret": secret})
             assert page.ok and source in page.url, page.url
     cluster.sandbox.authorise(source)
-    wait_until(lambda: "hint" in kinds(timeline(cluster, source)), 20, "the hint is in the timeline")
+    wait_until(lambda: "hint" in kinds(timeline(cluster, source)), 60, "the hint is in the timeline")
     entries = timeline(cluster, source)
     hint = next(entry for entry in entries if entry["kind"] == "hint")
     assert hint["text"] == "The upstream event “source.chargeable” triggered a poll."

@@ -43,11 +43,11 @@ def mailed(shop: Cluster, bank: Bank, number: int, end: str, **fields):
     answer = shop.api.request("POST", "/v1/watches", json=watch | fields)
     assert answer.status_code == 201, answer.text
     path = f"/v1/watches/{name}?account=till&kind=http"
-    wait_until(lambda: shop.api.get(path)["status"], 15, "seen")
+    wait_until(lambda: shop.api.get(path)["status"], 60, "seen")
     bank.states[name] = STATES[end]
-    wait_until(lambda: shop.api.get(path)["state"] == "closed", 15, "closed")
+    wait_until(lambda: shop.api.get(path)["state"] == "closed", 60, "closed")
     told = wait_until(
-        lambda: [mail for mail in shop.mail.messages if mail["To"] == recipient], 15, "it is mailed"
+        lambda: [mail for mail in shop.mail.messages if mail["To"] == recipient], 60, "it is mailed"
     )
     assert len(told) == 1, [mail["Subject"] for mail in told]
     return told[0]

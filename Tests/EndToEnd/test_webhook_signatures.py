@@ -26,7 +26,7 @@ def test_each_account_has_its_own_secret_for_inline_webhooks(chaos, tmp_path):
     sink = WebhookSink(theirs)
     source = cluster.sandbox.create_source()
     assert cluster.api.enqueue(source, account="acme", policy="interactive", notify=[sink.url]).status_code == 201
-    wait_until(lambda: sink.receipts.ids(), 20, "the event arrives and verifies")
+    wait_until(lambda: sink.receipts.ids(), 60, "the event arrives and verifies")
     assert not sink.receipts.problems
     # A new cluster never signs for acme with the secret shared by all accounts.
     [signature] = sink.receipts.all()[0].headers["webhook-signature"].split(" ")

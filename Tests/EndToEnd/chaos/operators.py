@@ -65,7 +65,7 @@ def _wait_answering(process: Role, fact: Callable[[], bool], what: str) -> None:
             return fact()
         return False
 
-    wait_until(found, 30, f"{process.name} {what}", pause_s=0.1)
+    wait_until(found, 60, f"{process.name} {what}", pause_s=0.1)
 
 
 def fill_log(process: Role, span: float, _: float) -> None:

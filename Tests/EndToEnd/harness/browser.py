@@ -43,7 +43,7 @@ class Chromium:
         try:
             port, path = wait_until(
                 lambda: port_file.exists() and len(lines := port_file.read_text().split()) == 2 and lines,
-                30, "the browser listens",
+                60, "the browser listens",
             )
         except BaseException:
             self._process.end()
@@ -93,7 +93,7 @@ class Browser:
             message["sessionId"] = self._session
         self._socket.send(json.dumps(message))
         while True:
-            answer = json.loads(self._socket.recv(timeout=30))
+            answer = json.loads(self._socket.recv(timeout=60))
             if answer.get("id") == self._last:
                 assert "error" not in answer, f"{method}: {answer['error']}"
                 return answer["result"]
@@ -145,7 +145,7 @@ class Browser:
         element = f"document.querySelectorAll({json.dumps(selector)})[{number}]"
         self._call("Runtime.evaluate", expression=f"{element}.click()", userGesture=True)
 
-    def wait_state(self, state: str, timeout_s: float = 15) -> None:
+    def wait_state(self, state: str, timeout_s: float = 60) -> None:
         wait_until(
             lambda: self.evaluate("document.body && document.body.dataset.state") == state,
             timeout_s, f"the page shows {state}", pause_s=0.1,

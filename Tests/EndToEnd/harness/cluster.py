@@ -57,12 +57,12 @@ class Role(Process):
         """Returns the URL of `api`, `gateway` or `admin` since the latest start."""
         return self.line(LISTENING.format(listener)).group(1)
 
-    def wait_ready(self, timeout_s: float = 20) -> "Role":
+    def wait_ready(self, timeout_s: float = 60) -> "Role":
         self.line(r"^pollerd ready$", timeout_s)
         return self
 
     def admin(self, path: str) -> requests.Response:
-        return requests.get(self.address("admin") + path, timeout=5)
+        return requests.get(self.address("admin") + path, timeout=30)
 
     def metric(self, name: str) -> float:
         """Returns the sum of a metric over all its labels, or 0 if it was never written."""
@@ -256,7 +256,7 @@ class Cluster:
         assert response.status_code in (200, 201), f"{response.status_code} {response.text}"
         return response.json()
 
-    def wait_status(self, source: str, status: str, timeout_s: float = 20) -> dict:
+    def wait_status(self, source: str, status: str, timeout_s: float = 60) -> dict:
         def look() -> dict | None:
             response = self.api.request("GET", f"/v1/watches/{source}")
             if response.status_code == 503 and self._store != "standalone":
@@ -268,7 +268,7 @@ class Cluster:
 
         return wait_until(look, timeout_s, f"{source} is {status}")
 
-    def wait_delivered(self, sources: list[str], timeout_s: float = 30, mail: bool = True) -> None:
+    def wait_delivered(self, sources: list[str], timeout_s: float = 60, mail: bool = True) -> None:
         """Waits until each endpoint has received the last event it subscribes to, for every source."""
         webhook, mailed = set(), set()
         for source in sources:

@@ -33,7 +33,7 @@ class Console:
         assert "exceptionDetails" not in answer, json.dumps(answer["exceptionDetails"])[:800]
         return answer["result"].get("value")
 
-    def wait(self, true, what: str, timeout_s: float = 15):
+    def wait(self, true, what: str, timeout_s: float = 60):
         return wait_until(true, timeout_s, what)
 
     def open(self, fragment: str = "#/") -> "Console":
@@ -62,7 +62,7 @@ class Console:
     def place(self) -> str:
         return self.js("location.hash")
 
-    def says(self, text: str, timeout_s: float = 15) -> None:
+    def says(self, text: str, timeout_s: float = 60) -> None:
         """Waits until a text appears in the page, a dialog or a notice."""
         try:
             self.wait(lambda: text in self.whole, text, timeout_s)

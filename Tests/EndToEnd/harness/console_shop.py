@@ -61,7 +61,7 @@ class Shop:
             self.until(source, lambda watch: watch["status"])
         return source
 
-    def until(self, source: str, true, timeout_s: float = 25) -> dict:
+    def until(self, source: str, true, timeout_s: float = 60) -> dict:
         def look() -> dict | None:
             watch = self.call("GET", f"/v1/watches/{source}")
             return watch if true(watch) else None

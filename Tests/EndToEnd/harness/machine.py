@@ -59,7 +59,7 @@ exec env -i container=lxc PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     /lib/systemd/systemd --system --unit=basic.target --log-target=journal --show-status=no
 """
 SPACES = ["--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup"]
-START_S = 30
+START_S = 120
 
 
 class Machine:
@@ -116,12 +116,12 @@ class Machine:
         if self._outer.poll() is None:
             # Ending the namespace's first process ends all others, and the end of the last one removes its mounts.
             self._outer.kill()
-        self._outer.wait(20)
+        self._outer.wait(60)
         self._outer.stdout.close()
         os.rmdir(self._folder)
         # From the leaves up; the remaining groups have no processes.
         for folder, _, _ in os.walk(self._group, topdown=False):
-            wait_until(lambda: is_removed(folder), 10, f"{folder} is empty", pause_s=0.05)
+            wait_until(lambda: is_removed(folder), 60, f"{folder} is empty", pause_s=0.05)
 
 
 def group_root() -> Path:

@@ -71,7 +71,7 @@ class OTLPCollector(HTTPServer):
         self.tries.append((time.monotonic(), values(message.resource_spans[0].resource.attributes)["service.name"]))
         self.headers.append(request.lower_headers())
         if mode == "hang":
-            self._closing.wait(60)
+            self._closing.wait(600)
             return None
         if mode == "drip":
             request.send_response(200)
@@ -99,7 +99,7 @@ class OTLPCollector(HTTPServer):
             if (name is None or span.name == name) and wanted.items() <= span.attributes.items()
         ]
 
-    def wait(self, count: int, name: str, timeout_s: float = 15, **attributes) -> list[Span]:
+    def wait(self, count: int, name: str, timeout_s: float = 60, **attributes) -> list[Span]:
         """Waits for at least `count` spans and returns them."""
 
         def look() -> list[Span] | None:

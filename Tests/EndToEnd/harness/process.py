@@ -65,7 +65,7 @@ class Process:
         """The exit status; `None` while the process runs, -N if signal N ended it."""
         return None if self._child is None else self._child.poll()
 
-    def line(self, pattern: str, timeout_s: float = 20) -> re.Match:
+    def line(self, pattern: str, timeout_s: float = 60) -> re.Match:
         """Waits for a line on stdout that matches the pattern; fails if the process ends."""
 
         def look() -> re.Match | None:
@@ -102,7 +102,7 @@ class Process:
     def kill9(self) -> None:
         """Kills the process as a power cut would, and waits until it has ended."""
         self.signal(signal.SIGKILL)
-        self._child.wait(10)
+        self._child.wait(60)
 
     def freeze(self) -> None:
         """Stops the process with SIGSTOP.
@@ -114,7 +114,7 @@ class Process:
     def thaw(self) -> None:
         self.signal(signal.SIGCONT)
 
-    def terminate(self, timeout_s: float = 30) -> int:
+    def terminate(self, timeout_s: float = 60) -> int:
         """Sends SIGTERM, waits for the drain, and returns the exit status."""
         self.signal(signal.SIGTERM)
         return self._child.wait(timeout_s)
@@ -139,7 +139,7 @@ class Process:
             except ProcessLookupError:
                 continue
         if self._child is not None:
-            self._child.wait(5)
+            self._child.wait(60)
 
     def leftovers(self) -> list[int]:
         """Returns the living processes that this process or its descendants started.

@@ -103,7 +103,7 @@ class Prometheus(Process):
         return self
 
     def get(self, path: str, **parameters) -> dict | list:
-        answer = self._http.get(f"{self.url}/api/v1/{path}", params=parameters, timeout=5)
+        answer = self._http.get(f"{self.url}/api/v1/{path}", params=parameters, timeout=30)
         assert answer.ok, f"{path}: {answer.status_code} {answer.text}"
         return answer.json()["data"]
 

@@ -19,7 +19,7 @@ class PubSubClient:
         self._prefix = f"{namespace}:events:"
         self._pubsub.psubscribe(self._prefix + "*")
         # This waits for the confirmation, so that no later event can be missed.
-        self._pubsub.get_message(timeout=5)
+        self._pubsub.get_message(timeout=30)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 

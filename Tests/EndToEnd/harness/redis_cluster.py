@@ -113,7 +113,7 @@ class RedisCluster:
             client.execute_command("CLIENT", "KILL", "TYPE", "replica")
         return replica
 
-    def wait_failover(self, old: RedisServer, timeout_s: float = 30) -> None:
+    def wait_failover(self, old: RedisServer, timeout_s: float = 60) -> None:
         """Waits until every running node sees `old` replaced and all slots served."""
 
         def replaced() -> bool:
@@ -139,7 +139,7 @@ class RedisCluster:
                 return False
         return True
 
-    def wait_whole(self, timeout_s: float = 40) -> None:
+    def wait_whole(self, timeout_s: float = 60) -> None:
         """Waits until all slots are served and every master has a synchronised replica."""
 
         def whole() -> bool:

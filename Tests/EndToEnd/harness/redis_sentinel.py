@@ -72,9 +72,9 @@ class RedisSentinel:
         for _, sentinel in self.sentinels:
             sentinel.start()
         self._asker = redis.sentinel.Sentinel(
-            [("127.0.0.1", port) for port, _ in self.sentinels], socket_timeout=1
+            [("127.0.0.1", port) for port, _ in self.sentinels], socket_timeout=5
         )
-        wait_until(self._is_watched, 20, "the sentinels know each other and the replicas")
+        wait_until(self._is_watched, 60, "the sentinels know each other and the replicas")
         return self
 
     def _is_watched(self) -> bool:
@@ -93,7 +93,7 @@ class RedisSentinel:
         """Returns a client that asks the sentinels for the master at every connection."""
         return self._asker.master_for(NAME, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=5)
 
-    def wait_failover(self, old: RedisServer, timeout_s: float = 30) -> RedisServer:
+    def wait_failover(self, old: RedisServer, timeout_s: float = 60) -> RedisServer:
         """Waits until another server than `old` is the master and accepts writes."""
 
         def replaced() -> RedisServer | None:
@@ -108,7 +108,7 @@ class RedisSentinel:
 
         return wait_until(replaced, timeout_s, f"a failover from {old.name}", pause_s=0.1)
 
-    def wait_replicas(self, count: int, timeout_s: float = 40) -> None:
+    def wait_replicas(self, count: int, timeout_s: float = 60) -> None:
         """Waits until this many replicas are synchronised with the master."""
 
         def in_step() -> bool:

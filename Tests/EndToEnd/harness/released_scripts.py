@@ -41,7 +41,7 @@ def library() -> tuple[str, str]:
             worker.start().wait_ready(60)
             with server.client() as client:
                 command = ("FUNCTION", "LIST", "LIBRARYNAME", "poller_*", "WITHCODE")
-                found = wait_until(lambda: client.execute_command(*command), 20, "a library of functions")
+                found = wait_until(lambda: client.execute_command(*command), 60, "a library of functions")
                 [fields] = found
                 form = client.hget("poller:layout", "format")
                 return fields["library_code"], form

@@ -53,7 +53,7 @@ class Sandbox:
     def authorise(self, source: str) -> None:
         """Clicks the customer's authorise button on the bank's page."""
         response = self._http.post(
-            f"{self.url}/redirect/{source}/authorize", allow_redirects=False, timeout=10
+            f"{self.url}/redirect/{source}/authorize", allow_redirects=False, timeout=30
         )
         assert response.status_code == 303, f"authorize: {response.status_code} {response.text}"
 

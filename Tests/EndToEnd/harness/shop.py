@@ -71,7 +71,7 @@ class Sale:
         self.cluster.wait_status(self.id, "pending")
         return self
 
-    def closed(self, timeout_s: float = 40, run: int = 1) -> dict:
+    def closed(self, timeout_s: float = 60, run: int = 1) -> dict:
         """Returns the watch after it has closed, in this run or a later one."""
 
         def look() -> dict | None:
@@ -105,7 +105,7 @@ class Sale:
         with requests.Session() as browser:
             browser.trust_env = False
             page = browser.get(
-                f"{self.cluster.api.url}/r", timeout=10,
+                f"{self.cluster.api.url}/r", timeout=30,
                 params={
                     "source": self.id, "client_secret": self.source["client_secret"], "livemode": "false",
                     "redirect_status": status,

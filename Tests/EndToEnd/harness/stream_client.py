@@ -29,7 +29,7 @@ class StreamClient:
         self._socket = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
-        wait_until(self._subscribed.is_set, 10, f"subscribed at {self._url}")
+        wait_until(self._subscribed.is_set, 60, f"subscribed at {self._url}")
 
     def _run(self) -> None:
         while not self._closing.is_set():
@@ -39,7 +39,7 @@ class StreamClient:
                     subprotocols=["poller.v1.json"],
                     additional_headers=self._headers,
                     proxy=None,
-                    open_timeout=5,
+                    open_timeout=30,
                 ) as socket:
                     self._socket = socket
                     self.connections += 1

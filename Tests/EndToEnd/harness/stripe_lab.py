@@ -24,7 +24,7 @@ HOUR = 3600
 DAY = 24 * HOUR
 
 
-def eventually(ask, seconds: float = 10):
+def eventually(ask, seconds: float = 60):
     """Returns the first truthy result."""
     return wait_until(ask, seconds, "a true answer")
 
@@ -48,11 +48,11 @@ class Hook(HTTPServer):
 
     def take(self, type: str, object_id: str, refused: bool = False) -> tuple[bytes, str]:
         """Returns body and signature of the next attempt for this event type and object; keeps the others."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         others = []
         try:
             while time.monotonic() < deadline:
-                attempt = self.attempts.get(timeout=10)
+                attempt = self.attempts.get(timeout=60)
                 body, header, was_refused = attempt
                 event = json.loads(body)
                 if event["type"] == type and event["data"]["object"]["id"] == object_id:
@@ -66,7 +66,7 @@ class Hook(HTTPServer):
 
     def next(self) -> dict:
         """Returns the next event of any type."""
-        return json.loads(self.attempts.get(timeout=10)[0])
+        return json.loads(self.attempts.get(timeout=60)[0])
 
     def empty(self) -> None:
         while not self.attempts.empty():
@@ -117,7 +117,7 @@ class StripeLab:
 
     def __exit__(self, *_) -> None:
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(timeout=5) == 0
+        assert self.process.wait(timeout=30) == 0
         if self.hook:
             self.hook.close()
 
@@ -140,7 +140,7 @@ class StripeLab:
     def press(self, thing, button: str, **query) -> dict:
         """Presses a button on the customer's page; returns the query parameters of the return URL."""
         answer = self.http.post(
-            f"{self.url}/redirect/{thing.id}/{button}", params=query, allow_redirects=False, timeout=10
+            f"{self.url}/redirect/{thing.id}/{button}", params=query, allow_redirects=False, timeout=30
         )
         assert answer.status_code == 303, answer.text
         return urllib.parse.parse_qs(urllib.parse.urlsplit(answer.headers["Location"]).query)

@@ -52,7 +52,7 @@ class TwoAddresses(Way):
         super().close()
 
     def _run(self, work: Coroutine) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
 
     async def _listen(self) -> None:
         self._first = await asyncio.start_server(self._link, FIRST, self.port, backlog=512)

@@ -18,7 +18,8 @@ def wait_until(
 ) -> Value:
     """Calls `fact` until its result is truthy and returns it; fails with `what` after the timeout.
 
-    `pause_s` sets a fixed pause between two calls.
+    Unless the time is what the test checks, the timeout is a minute: a passed test does not wait for it, and a busy
+    machine may need it. `pause_s` sets a fixed pause between two calls.
     """
     start = time.monotonic()
     end = start + timeout_s

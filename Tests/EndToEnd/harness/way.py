@@ -77,7 +77,7 @@ class Way:
         begun = asyncio.run_coroutine_threadsafe(
             asyncio.start_server(self._link, "127.0.0.1", 0, backlog=512), self._loop
         )
-        self._server = begun.result(10)
+        self._server = begun.result(60)
         self.port = self._server.sockets[0].getsockname()[1]
 
     def cut(self) -> None:
