@@ -13,6 +13,7 @@ import redis
 import requests
 from harness.cluster import Cluster, program
 from harness.poller_api import PollerAPI
+from harness.stopping_way import StoppingWay
 from harness.waiting import wait_until
 from harness.webhook_sink import WebhookSink
 from test_access_keys import becomes, first_key
@@ -206,9 +207,9 @@ def test_without_a_master_key_the_same_search_finds_unencrypted_secrets(chaos, t
 # Master keys that are added, replaced, missing and wrong.
 
 
-def rekey(cluster: Cluster, master: str | None, *options: str) -> subprocess.Popen:
+def rekey(cluster: Cluster, master: str | None, *options: str, url: str | None = None) -> subprocess.Popen:
     env = {name: value for name, value in os.environ.items() if not name.startswith("POLLER_")}
-    env |= {"POLLER_REDIS_URL": cluster.redis.url} | ({"POLLER_MASTER_KEY": master} if master else {})
+    env |= {"POLLER_REDIS_URL": url or cluster.redis.url} | ({"POLLER_MASTER_KEY": master} if master else {})
     return subprocess.Popen(
         [program("pollerd"), "rekey", *options], env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -251,17 +252,16 @@ def test_an_unencrypted_store_in_use_is_encrypted_despite_kills_of_rekey(chaos):
     role = cluster.role("sealing", "api", {"POLLER_MASTER_KEY": MASTER}).start().wait_ready()
     api = PollerAPI(role.address("api"))
     assert "pollerd rekey" in check(api)["action"] and "in the clear" in check(api)["message"]
-    left, halfway = count, set()
-    for kill in range(40):
-        walk = rekey(cluster, MASTER)
-        time.sleep(0.2 + 0.1 * kill)
+    left = count
+    for _ in range(3):
+        way = StoppingWay(cluster.redis.port, b"_reencrypt", 300)
+        walk = rekey(cluster, MASTER, url=way.url)
+        wait_until(lambda: way.is_stalled, 60, "a part is encrypted")
         walk.kill()
         walk.communicate()
-        left = in_the_clear(cluster)
-        if left == 0:
-            break
-        halfway.add(left)
-    assert halfway - {count}, "it was killed in the middle"
+        way.close()
+        before, left = left, in_the_clear(cluster)
+        assert 0 < left < before, "it was killed in the middle"
     assert "everything is encrypted" in rekeyed(cluster, MASTER)
     assert b"canary" not in values(cluster)
     # The count includes incidents, which are items too. The missing worker is reported after a minute.
