@@ -120,6 +120,8 @@ def test_every_cost_is_printed_with_its_source():
     assert lines[0].split() == ["COST", "VALUE", "UNIT", "SOURCE"] and len(lines) == len(told) + 1
 
 
+# The load of other tests would delay the polls that the plan is compared with.
+@pytest.mark.alone
 def test_the_plan_matches_a_real_run(chaos):
     # A source's creation time is in whole seconds. One second more keeps the last poll from coming too early.
     env = {"POLLER_STRIPE_SWEEP": "off", "POLLER_SOURCE_EXPIRY": f"ideal={LIFE_S + 1}s/6h"}
