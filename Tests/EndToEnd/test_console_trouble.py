@@ -30,13 +30,13 @@ def test_the_console_reports_no_problem_only_while_there_is_none(chaos):
         console.wait(lambda: "All systems operational" in verdict(console), f"all is well, not {verdict(console)}")
         endpoint = shop.endpoint("gone", "/gone", types=["payment.paid"])
         shop.pays("WELL-1", 900)
-        wait_until(lambda: shop.call("GET", f"/v1/endpoints/{endpoint}")["state"] == "disabled", 20, "it is disabled")
-        console.wait(lambda: "1 endpoint is disabled" in verdict(console), "the disabled endpoint", 20)
+        wait_until(lambda: shop.call("GET", f"/v1/endpoints/{endpoint}")["state"] == "disabled", 60, "it is disabled")
+        console.wait(lambda: "1 endpoint is disabled" in verdict(console), "the disabled endpoint")
         assert "All systems operational" not in verdict(console)
         shop.call("DELETE", f"/v1/endpoints/{endpoint}")
         down = shop.endpoint("down", "/down", types=["payment.paid"])
         shop.pays("WELL-2", 900)
-        console.wait(lambda: "will be retried" in verdict(console) or "is failing" in verdict(console), "the failing endpoint", 20)
+        console.wait(lambda: "will be retried" in verdict(console) or "is failing" in verdict(console), "the failing endpoint")
         assert "All systems operational" not in verdict(console)
         shop.call("DELETE", f"/v1/endpoints/{down}")
         assert not console.browser.complaints, console.browser.complaints
@@ -53,35 +53,36 @@ def test_a_missing_worker_notifier_or_redis_is_shown_until_it_returns(chaos):
     try:
         console.open()
         cluster.notifiers[0].terminate()
-        console.wait(lambda: "No notifier is running" in verdict(console), "no notifier", 30)
+        console.wait(lambda: "No notifier is running" in verdict(console), "no notifier")
         cluster.workers[0].terminate()
-        console.wait(lambda: "No worker is running: 1 payment is not polled" in verdict(console), "no worker", 30)
+        console.wait(lambda: "No worker is running: 1 payment is not polled" in verdict(console), "no worker")
         console.press("g", "l")
-        console.wait(lambda: "No worker" in console.text, "nothing flows without a worker", 30)
+        console.wait(lambda: "No worker" in console.text, "nothing flows without a worker")
         console.press("g", "r")
-        console.says("No worker and no notifier is running", 30)
+        console.says("No worker and no notifier is running")
         console.says("Ended in the last 24 hours")
         console.says("Shut down")
         console.press("g", "o")
-        console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "Live", "live", 10)
-        cluster.redis.processes[0].kill9()
-        # The waiting request for changes fails, regardless of the data that the page reads next.
-        console.wait(lambda: "Interrupted" in console.js("document.querySelector('#hearing').innerText"), "not live", 6)
-        console.says("The API cannot reach Redis", 30)
+        console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "Live", "live")
+        # The waiting request for changes reports the outage, and not the next refresh of the page, which is not due.
+        with console.at_rest():
+            cluster.redis.processes[0].kill9()
+            console.wait(lambda: "Interrupted" in console.js("document.querySelector('#hearing').innerText"), "not live")
+        console.says("The API cannot reach Redis")
         assert console.js("document.querySelector('#main h1').innerText") == "Redis cannot be reached"
         assert "All systems operational" not in console.text
         # The status badge shows the same state as the page.
-        console.wait(lambda: "Interrupted" in console.js("document.querySelector('#hearing').innerText"), "it is not live", 2)
+        console.wait(lambda: "Interrupted" in console.js("document.querySelector('#hearing').innerText"), "it is not live")
         # A failed read takes seconds and must not slow the page's refresh.
         time.sleep(12)
         cluster.redis.start()
-        console.wait(lambda: "Redis cannot be reached" not in console.text, "the recovery of Redis is shown", 20)
+        console.wait(lambda: "Redis cannot be reached" not in console.text, "the recovery of Redis is shown", 30)
         cluster.role("worker9", "worker").start().wait_ready()
         cluster.role("notifier9", "notifier").start().wait_ready()
-        console.wait(lambda: verdict(console) and "is running" not in verdict(console), "all processes are listed again", 40)
-        console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "Live", "live again", 40)
+        console.wait(lambda: verdict(console) and "is running" not in verdict(console), "all processes are listed again")
+        console.wait(lambda: console.js("document.querySelector('#hearing').innerText") == "Live", "live again")
         cluster.api_process.kill9()
-        console.wait(lambda: "The server does not answer" in console.text, "no server", 30)
+        console.wait(lambda: "The server does not answer" in console.text, "no server")
     finally:
         console.close()
         shop.close()
@@ -102,15 +103,15 @@ def test_problems_are_listed_once_each_by_severity(chaos):
     try:
         endpoint = shop.endpoint("gone", "/gone", types=["payment.paid"])
         shop.pays("FIRST-1", 900)
-        wait_until(lambda: shop.call("GET", f"/v1/endpoints/{endpoint}")["state"] == "disabled", 20, "it is disabled")
+        wait_until(lambda: shop.call("GET", f"/v1/endpoints/{endpoint}")["state"] == "disabled", 60, "it is disabled")
         source = shop.watches("FIRST-2")
         cluster.sandbox.fault("status", "/v1/", status=401)
         shop.until(source, lambda watch: "401" in (watch.get("last_error") or ""))
         console.open()
         key = "The upstream refuses the key of account default (401)"
-        console.wait(lambda: stands(key, "1 endpoint is disabled"), "each in its place", 30)
+        console.wait(lambda: stands(key, "1 endpoint is disabled"), "each in its place")
         cluster.notifiers[0].terminate()
-        console.wait(lambda: stands(key, "No notifier is running", "1 endpoint is disabled"), "each in its place", 30)
+        console.wait(lambda: stands(key, "No notifier is running", "1 endpoint is disabled"), "each in its place")
         assert console.js(lines)[0].startswith(key)
         # Neither the lane nor the doctor's check of the key repeats the problem.
         assert not [line for line in console.js(lines) if line.startswith(("Lane default/sources", "Stripe api key", "Credentials"))]
@@ -128,7 +129,7 @@ def test_one_slow_read_does_not_slow_the_updates(chaos):
         window.slow = 0;
         window.fetch = async (...what) => {
             const answer = await fetches(...what);
-            if (!window.slow++) await new Promise((done) => setTimeout(done, 4000));
+            if (!window.slow++) await new Promise((done) => setTimeout(done, 12000));
             return answer;
         };
     })()"""
@@ -140,7 +141,8 @@ def test_one_slow_read_does_not_slow_the_updates(chaos):
         console.js(slow)
         console.wait(lambda: console.js("window.slow"), "one read is slow")
         cluster.workers[0].terminate()
-        console.wait(lambda: "No worker is running" in verdict(console), "no worker", 25)
+        # A page that counts as slow pauses for ten times as long as its read.
+        console.wait(lambda: "No worker is running" in verdict(console), "no worker", 80)
     finally:
         console.close()
 
@@ -168,7 +170,7 @@ def test_an_unread_status_is_not_shown_as_the_customer_s(chaos):
         blind = cluster.sandbox.create_source()
         cluster.sandbox.fault("status", f"/v1/sources/{blind}", status=403)
         cluster.enqueue(blind, order="UNSEEN-2", policy="interactive", timeout="5s", notify=[])
-        shop.until(blind, lambda watch: watch.get("closed_reason") == "expired", 40)
+        shop.until(blind, lambda watch: watch.get("closed_reason") == "expired")
         told = "We could not find out whether it was paid: every poll was refused ("
         [closed] = [entry for entry in shop.call("GET", f"/v1/watches/{blind}/timeline")["data"] if told in entry["text"]]
         assert closed["tone"] == "bad" and "tried again" not in closed["text"]
@@ -199,7 +201,7 @@ def test_a_list_of_ten_thousand_payments_stays_fast(chaos):
             began = time.monotonic()
             console.open(page)
             console.says(text)
-            assert time.monotonic() - began < 3, f"{page} took {time.monotonic() - began:.1f} s"
+            assert time.monotonic() - began < 10, f"{page} took {time.monotonic() - began:.1f} s"
         console.open("#/payments")
         rows = "[...document.querySelectorAll('#main a.row')].map((one) => one.innerText)"
         first = console.js(rows)

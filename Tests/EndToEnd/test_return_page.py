@@ -177,8 +177,14 @@ def test_a_voucher_number_can_be_copied(page: Browser, calm: Cluster, width: int
     assert page.evaluate("document.documentElement.lang") == "pt"
     # The content fits the width of the screen.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # The button shows it for two seconds, in which a slow machine may not look.
+    page.evaluate("""
+        window.labels = [];
+        for (const button of document.querySelectorAll("button[data-copy]"))
+            new MutationObserver(() => labels.push(button.innerText)).observe(button, { childList: true });
+    """)
     page.press("button[data-copy]", 1)
-    wait_until(lambda: "Copiado" in page.text, 60, "the button shows it")
+    wait_until(lambda: "Copiado" in page.evaluate("labels"), 60, "the button shows it")
     calm.sandbox.set_status(source["id"], "chargeable")
     page.wait_state("authorised")
     assert page.address == f"{calm.api.url}/r/{source['id']}"

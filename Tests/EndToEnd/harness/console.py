@@ -1,6 +1,8 @@
 """The console in a real browser, operated like a person does: with mouse, keyboard and access key."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from .accessibility import violations
 from .browser import Browser
@@ -87,14 +89,25 @@ class Console:
         """Clicks a button of the open dialog."""
         self.click(text, within="dialog")
 
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Stops the page's clock meanwhile: no refresh is due, and keys are pressed without a pause between them."""
+        self.js("window.realNow ??= Date.now; window.stillNow = Date.now(); Date.now = () => window.stillNow; 0")
+        try:
+            yield
+        finally:
+            # A page that was loaded meanwhile has a running clock.
+            self.js("Date.now = window.realNow ?? Date.now; 0")
+
     def press(self, *keys: str) -> None:
-        """Sends key presses to the page."""
+        """Sends key presses to the page, as one shortcut."""
         codes = {"Enter": 13, "Escape": 27, "Tab": 9}
-        for key in keys:
-            text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
-            for kind in ("keyDown", "keyUp"):
-                self.browser._call("Input.dispatchKeyEvent", type=kind, key=key, text=text if kind == "keyDown" else "",
-                                   windowsVirtualKeyCode=codes.get(key, ord(key[0].upper())))
+        with self.at_rest():
+            for key in keys:
+                text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")
+                for kind in ("keyDown", "keyUp"):
+                    self.browser._call("Input.dispatchKeyEvent", type=kind, key=key, text=text if kind == "keyDown" else "",
+                                       windowsVirtualKeyCode=codes.get(key, ord(key[0].upper())))
 
     def buttons(self) -> list[str]:
         return self.js(f"{BUTTONS}.map((one) => one.innerText.trim())")
