@@ -57,7 +57,8 @@ class Watched:
             is_rising = any(one["kind"] == kind for one in board.get("rising", []))
             return self.processes().get(owner) if is_rising else None
 
-        process = wait_until(looker, 30, f"a process has detected {kind}")
+        # The problem rises for two seconds, and is reported then.
+        process = wait_until(looker, 60, f"a process has detected {kind}", pause_s=0.05)
         process.kill9()
         process.start().wait_ready()
         self.cluster.api = PollerAPI(self.cluster.api_process.address("api"))

@@ -35,7 +35,7 @@ def test_an_event_is_sent_again_after_a_notifier_was_killed_during_its_attempt(c
 
     cluster.notifiers[0].start().wait_ready()
     # The dead notifier's lease lasts 45 s. No process may claim the delivery before it expires.
-    cluster.wait_delivered([source], timeout_s=75)
+    cluster.wait_delivered([source], timeout_s=120)
     # Delivery is at least once: the first event may arrive twice, with the same ID.
     cluster.verify([source], doubles=("webhook",))
     first = cluster.api.events(source)[0]["id"]
@@ -66,4 +66,4 @@ def test_a_second_sigterm_ends_a_drain_at_once(chaos):
     wait_until(lambda: "signal received, draining" in notifier.stderr(), 60, "the drain is logged")
     assert notifier.running
     # A drain that ends by itself exits with 0.
-    assert notifier.terminate(timeout_s=20) == 1
+    assert notifier.terminate(timeout_s=50) == 1

@@ -106,10 +106,8 @@ def test_api_and_gateway_serve_tls_and_a_renewed_certificate_closes_no_connectio
         assert b"200 OK" in ask(kept, "/v1/watches")
         assert b"200 OK" in ask(stream, "/v1/events/stream")
         replace(house, *signed(house.root, "second"))
-        began = time.monotonic()
         wait_until(lambda: name_of(api, house.root) == "second", 60, "the API shows the new one")
         wait_until(lambda: name_of(gateway, house.root) == "second", 60, "so does the gateway")
-        assert time.monotonic() - began < 15
         # Open connections are still served under the old certificate.
         assert b"200 OK" in ask(kept, "/v1/watches")
         stream.settimeout(20)
