@@ -12,7 +12,7 @@ KEY = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
 WEBSOCKET = ["Upgrade: websocket", "Connection: Upgrade", KEY, "Sec-WebSocket-Version: 13"]
 # The time limit for a request head, plus a margin for a busy machine.
 HEAD_S = {"gateway": 10, "api": 15, "admin": 15}
-ROOM_S = 10
+ROOM_S = 30
 
 ODD = {
     "another protocol": (["Upgrade: foo", *WEBSOCKET[1:]], 426),
@@ -61,7 +61,8 @@ def test_an_invalid_handshake_is_answered_and_closed(calm: Cluster, name: str):
     lines, status = ODD[name]
     with socket.create_connection(where(calm.gateway()), timeout=30) as client:
         client.sendall(request(lines))
-        told = until_closed(client, 5)
+        # Earlier than a connection without a request is closed.
+        told = until_closed(client, HEAD_S["gateway"] - 1)
     assert told.startswith(f"HTTP/1.1 {status} ".encode()), told
     if status == 426:
         assert b"\r\nupgrade: websocket\r\n" in told.lower()
@@ -108,16 +109,16 @@ def test_idle_connections_do_not_block_others(calm: Cluster):
                     client.sendall(request(["Upgrade: foo", "Connection: Upgrade"]))
                 elif number % 3 == 2:
                     client.sendall(b"GET /v1/stream HTTP/1.1\r\n")
-            began = time.monotonic()
             url = "http://{}:{}".format(*address)
             path = {"gateway": "/v1/stream", "api": "/v1/stats", "admin": "/livez"}[listener]
             status = requests.get(url + path, timeout=30).status_code
             assert status == (426 if listener == "gateway" else 200)
-            assert time.monotonic() - began < 5, listener
+            # The response did not wait until the others were closed.
+            assert not select.select([held[-3]], [], [], 0)[0], listener
         # Each invalid handshake was answered, although the client did not read.
         odd = [client for number, client in enumerate(held[:150]) if number % 3 == 1]
         for client in odd:
-            assert until_closed(client, 5).startswith(b"HTTP/1.1 426 ")
+            assert until_closed(client, 30).startswith(b"HTTP/1.1 426 ")
     finally:
         for client in held:
             client.close()

@@ -16,8 +16,6 @@ from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 
 NAME = "stripe-sandbox.json"
-# A pause between two writes, plus time for a busy machine.
-KEPT_S = 5
 
 
 class Kept:
@@ -41,7 +39,7 @@ class Kept:
         return all(id in text for id in ids)
 
     def settles(self, *ids: str) -> None:
-        wait_until(lambda: self.knows(*ids), KEPT_S, f"{ids} are kept", pause_s=0.01)
+        wait_until(lambda: self.knows(*ids), 60, f"{ids} are kept", pause_s=0.01)
 
     def written(self) -> int:
         return self.file.stat().st_mtime_ns
@@ -130,13 +128,16 @@ def test_reads_do_not_write_the_file_and_writes_are_batched(kept):
         stripe.history()
     time.sleep(0.5)
     assert it.written() == before
-    seen = set()
-    end = time.monotonic() + 2
-    while time.monotonic() < end:
+    began, seen = time.monotonic(), {before}
+
+    def has_written_six_times() -> bool:
         stripe.create_source()
         seen.add(it.written())
+        return len(seen) > 6
+
+    wait_until(has_written_six_times, 60, "six writes", pause_s=0)
     # At least a fifth of a second passes between two writes.
-    assert 2 <= len(seen) <= 12, len(seen)
+    assert time.monotonic() - began > 5 * 0.2 * 0.9
 
 
 @pytest.mark.parametrize("content, reason", [
@@ -177,9 +178,11 @@ def test_options_of_the_last_start_apply(kept):
     stripe = other.start()
     hooks = stripe._stripe("GET", "/v1/webhook_endpoints")["data"]
     assert [hook["url"] for hook in hooks] == ["http://127.0.0.1:1/after"]
+    began = time.monotonic()
     now = stripe._call("GET", "/_sandbox/clock")["now_ms"]
     # The clock did not go back, and it no longer advances an hour per second.
     assert now >= first
     time.sleep(1)
-    assert 900 <= stripe._call("GET", "/_sandbox/clock")["now_ms"] - now < 5000
+    passed = stripe._call("GET", "/_sandbox/clock")["now_ms"] - now
+    assert 900 <= passed <= (time.monotonic() - began) * 1000 + 100
     assert stripe.source(id)["id"] == id

@@ -122,7 +122,7 @@ def test_a_dispute_that_is_listed_late_is_reported_although_its_webhook_is_lost(
         for source, _ in charges:
             wait_until(lambda source=source: cluster.api.watch(source)["state"] == "closed", 60, "it is paid")
         (late, charge), (_, other) = charges
-        fault = {"mode": "drop", "list_delay_ms": 8000, "match": "charge.dispute.*", "times": 9}
+        fault = {"mode": "drop", "list_delay_ms": 20_000, "match": "charge.dispute.*", "times": 9}
         fault = cluster.sandbox._call("POST", "/_sandbox/webhooks/faults", json=fault)["id"]
         cluster.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
         cluster.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{fault}")
@@ -134,7 +134,7 @@ def test_a_dispute_that_is_listed_late_is_reported_although_its_webhook_is_lost(
 
         wait_until(lambda: any("refunded" in type for type in told(charges[1][0])), 60, "the refund is seen")
         assert "payment.disputed" not in told(late)
-        wait_until(lambda: "payment.disputed" in told(late), 40, "the dispute is seen")
+        wait_until(lambda: "payment.disputed" in told(late), 90, "the dispute is seen")
         assert told(late).count("payment.disputed") == 1
 
 
@@ -200,7 +200,7 @@ def test_rejected_webhooks_are_reported_with_their_cause_until_one_is_accepted(d
     assert "none was refused" in doctor()
     refused = post(api, event(**ping, id="evt_old"), age_s=600)
     assert refused.status_code == 400
-    assert re.search(r"\b60\d s ago", doctor())
+    assert re.search(r"\b6[0-5]\d s ago", doctor())
     (incident,) = wait_until(incidents, 30, "the incident is reported")
     assert incident["subject"] == "default" and "NTP" in incident["action"]
     wait_until(lambda: metric(api, "poller_webhooks_refused", account="default") >= 1, 30, "the gauge shows it")

@@ -12,9 +12,10 @@ import requests
 from harness.cluster import Cluster
 from harness.shop import with_webhooks
 from harness.waiting import wait_until
+from test_poison_entries import a_while_passes
 
 # A patient watch is polled at once and then after half a minute. An earlier change is known from a hint.
-PATIENT_S = 27
+HINTED_S = 20
 
 
 @pytest.fixture(scope="module")
@@ -79,14 +80,12 @@ def event(source: str, type: str = "source.chargeable", id: str = "evt_1", **mor
 
 def test_a_webhook_causes_a_poll_long_before_the_next_scheduled_one(posted: Cluster):
     (source,) = waiting(posted)
-    begun = time.monotonic()
     posted.sandbox.authorise(source)
-    posted.wait_status(source, "chargeable", timeout_s=10)
-    assert time.monotonic() - begun < PATIENT_S
+    posted.wait_status(source, "chargeable", timeout_s=HINTED_S)
     assert outcome(posted, "accepted") >= 1
     # A charge produces a charge event and no source event.
     posted.sandbox.charge(source)
-    posted.wait_status(source, "consumed", timeout_s=10)
+    posted.wait_status(source, "consumed", timeout_s=HINTED_S)
     assert types(posted, source) == WHOLE
 
 
@@ -101,12 +100,12 @@ def test_duplicate_webhooks_record_each_change_once(posted: Cluster):
     sources = waiting(posted, 2)
     for source in sources:
         posted.sandbox.authorise(source)
-        posted.wait_status(source, "chargeable", timeout_s=10)
+        posted.wait_status(source, "chargeable", timeout_s=HINTED_S)
         posted.sandbox.charge(source)
-        posted.wait_status(source, "consumed", timeout_s=10)
+        posted.wait_status(source, "consumed", timeout_s=HINTED_S)
         assert types(posted, source) == WHOLE
     # Two hints at the same instant may cause two polls, and nothing else.
-    wait_until(lambda: taken() >= before + 8, 10, "every webhook is accepted")
+    wait_until(lambda: taken() >= before + 8, 60, "every webhook is accepted")
 
 
 def test_webhooks_in_the_wrong_order_do_not_change_known_facts(posted: Cluster):
@@ -117,7 +116,7 @@ def test_webhooks_in_the_wrong_order_do_not_change_known_facts(posted: Cluster):
         posted.sandbox.charge(source)
     posted.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
     for source in sources:
-        posted.wait_status(source, "consumed", timeout_s=10)
+        posted.wait_status(source, "consumed", timeout_s=HINTED_S)
         # The newest event arrived first and triggered the poll. The late source.chargeable adds no event.
         assert types(posted, source) == ["source.pending", "payment.paid", "source.consumed"]
 
@@ -127,13 +126,13 @@ def test_an_unwatched_source_is_watched_from_its_webhook_on(posted: Cluster):
     assert posted.api.request("GET", f"/v1/watches/{source}").status_code == 404
     posted.sandbox.authorise(source)
     wait_until(
-        lambda: posted.api.request("GET", f"/v1/watches/{source}").status_code == 200, 10, "it is watched"
+        lambda: posted.api.request("GET", f"/v1/watches/{source}").status_code == 200, 60, "it is watched"
     )
-    posted.wait_status(source, "chargeable", timeout_s=10)
+    posted.wait_status(source, "chargeable")
     # A watch that was cancelled stays closed, even if more webhooks arrive.
     posted.api.request("DELETE", f"/v1/watches/{source}")
     posted.sandbox.charge(source)
-    wait_until(lambda: outcome(posted, "accepted") >= 2, 10, "the charge is reported")
+    wait_until(lambda: outcome(posted, "accepted") >= 2, 60, "the charge is reported")
     assert posted.api.watch(source)["state"] == "closed"
 
 
@@ -141,11 +140,11 @@ def test_changes_after_the_final_status_are_reported(posted: Cluster):
     source = posted.sandbox.create_source()
     posted.enqueue(source, timeout="1s", metadata={"order": "6"}, notify=[])
     expired = wait_until(
-        lambda: (found := posted.api.watch(source))["state"] == "closed" and found, 15, "it expires"
+        lambda: (found := posted.api.watch(source))["state"] == "closed" and found, 60, "it expires"
     )
     assert expired["closed_reason"] == "expired"
     posted.sandbox.authorise(source)
-    posted.wait_status(source, "chargeable", timeout_s=10)
+    posted.wait_status(source, "chargeable")
     events = posted.api.events(source)
     assert [(event["seq"], event["run"], event["type"]) for event in events[:4]] == [
         (1, 1, "source.pending"), (2, 1, "watch.expired"),
@@ -158,11 +157,11 @@ def test_changes_after_the_final_status_are_reported(posted: Cluster):
 def test_a_hint_without_a_change_polls_and_records_nothing(posted: Cluster):
     source = posted.sandbox.create_source()
     posted.enqueue(source, timeout="1s", notify=[])
-    wait_until(lambda: posted.api.watch(source)["state"] == "closed", 15, "it expires")
+    wait_until(lambda: posted.api.watch(source)["state"] == "closed", 60, "it expires")
     before = len(posted.sandbox.polls(source))
     answer = posted.api.request("POST", f"/v1/watches/{source}/poll")
     assert answer.status_code == 202 and answer.json()["run"] == 2, answer.text
-    wait_until(lambda: len(posted.sandbox.polls(source)) > before + 2, 15, "the source is polled again")
+    wait_until(lambda: len(posted.sandbox.polls(source)) > before + 2, 60, "the source is polled again")
     assert [event["type"] for event in posted.api.events(source)] == ["source.pending", "watch.expired"]
 
 
@@ -179,7 +178,7 @@ def test_the_content_of_a_webhook_is_never_trusted(posted: Cluster):
     # A signed event with false content causes a poll, and the poll finds the true status.
     lie = post(posted, event(source, id="evt_lie"))
     assert lie.json() == {"result": "accepted", "hinted": 1, "enqueued": 0}
-    wait_until(lambda: len(posted.sandbox.polls(source)) >= 2, 10, "looked at")
+    wait_until(lambda: len(posted.sandbox.polls(source)) >= 2, HINTED_S, "looked at")
     assert types(posted, source) == ["source.pending"]
     assert post(posted, event(source, id="evt_lie")).json() == {"result": "duplicate"}
 
@@ -200,10 +199,10 @@ def swept():
     env = {"POLLER_STRIPE_SWEEP": "1s", "STRIPE_WEBHOOK_SECRET": "whsec_never"}
     with Cluster(workers=1, notifiers=0, listen=False, env=env) as cluster:
         # The sweep of an account without events starts with its first read.
-        wait_until(lambda: swept_cursor(cluster), 10, "the first sweep")
+        wait_until(lambda: swept_cursor(cluster), 60, "the first sweep")
         (source,) = waiting(cluster)
         cluster.sandbox.authorise(source)
-        cluster.wait_status(source, "chargeable", timeout_s=15)
+        cluster.wait_status(source, "chargeable")
         yield cluster
 
 
@@ -213,8 +212,8 @@ def test_the_sweep_reports_every_object_of_the_account(swept: Cluster):
     for source in sources:
         swept.sandbox.authorise(source)
     for source in sources:
-        swept.wait_status(source, "chargeable", timeout_s=10)
-    assert time.monotonic() - begun < PATIENT_S
+        swept.wait_status(source, "chargeable")
+    assert time.monotonic() - begun < HINTED_S
     assert metric(swept.workers[0], "poller_sweep_events_total", account="default") >= 8
     asked = swept.sandbox._call("GET", "/_sandbox/requests?path=/v1/events")["data"]
     assert all(request["status"] == 200 for request in asked)
@@ -231,18 +230,15 @@ def test_a_healthy_sweep_slows_polls_unless_a_customer_waits(swept: Cluster):
         last, following = (int(h) * 3600 + int(m) * 60 + float(s) for h, m, s in seconds)
         return (following - last) % 86_400
 
-    # The first interval of 1.5 s becomes eight times longer. While a customer waits it stays at one second.
-    assert 8 * 1.5 * 0.9 - 0.1 <= pause("standard") <= 8 * 1.5 * 1.1 + 1
-    assert pause("interactive") <= 4
-
-
-def swept_field(cluster: Cluster, name: str) -> str | None:
-    with cluster.redis.client() as client:
-        return client.hget("poller:sweep{default}", name)
+    # The first interval of 1.5 s becomes eight times longer. While a customer waits it stays at one second. On a busy
+    # machine a sweep may be late, and does not count as healthy then.
+    wait_until(lambda: 8 * 1.5 * 0.9 - 0.1 <= pause("standard") <= 8 * 1.5 * 1.1 + 1, 60, "a long pause", pause_s=1)
+    wait_until(lambda: pause("interactive") <= 4, 60, "a short pause", pause_s=1)
 
 
 def swept_cursor(cluster: Cluster) -> str | None:
-    return swept_field(cluster, "c")
+    with cluster.redis.client() as client:
+        return client.hget("poller:sweep{default}", "c")
 
 
 def test_missed_webhooks_and_reads_are_counted(swept: Cluster):
@@ -250,36 +246,35 @@ def test_missed_webhooks_and_reads_are_counted(swept: Cluster):
     before = metric(worker, "poller_webhook_missed_total")
     unseen = "poller:unseen{default}"
     with swept.redis.client() as client:
-        found = wait_until(lambda: client.zrange(unseen, 0, -1), 10, "events without a webhook")
+        found = wait_until(lambda: client.zrange(unseen, 0, -1), 60, "events without a webhook")
         # A webhook counts as missed after five minutes. The test shifts the recorded times.
         for id in found:
             client.zincrby(unseen, -301_000, id)
     wait_until(
-        lambda: metric(worker, "poller_webhook_missed_total") >= before + len(found), 10,
+        lambda: metric(worker, "poller_webhook_missed_total") >= before + len(found), 60,
         "the missed are counted",
     )
     reads = wait_until(
-        lambda: metric(worker, "poller_reads_30d", account="default"), 15, "the reads are counted"
+        lambda: metric(worker, "poller_reads_30d", account="default"), 60, "the reads are counted"
     )
     sweeps = len(swept.sandbox._call("GET", "/_sandbox/requests?path=/v1/events")["data"])
     assert reads >= 1 and sweeps >= 1
     assert metric(worker, "poller_read_budget_30d", account="default") == 10_000
-    assert metric(worker, "poller_read_stretch", account="default") == 8
+    wait_until(lambda: metric(worker, "poller_read_stretch", account="default") == 8, 60, "the polls are slowed")
 
 
 def test_after_a_downtime_the_sweep_resumes_at_its_cursor(swept: Cluster):
     (worker,) = swept.workers
     sources = waiting(swept, 5)
-    # Kill the worker right after a sweep, because a sweep that dies halfway blocks the next one for a minute.
-    last = swept_field(swept, "d")
-    wait_until(lambda: swept_field(swept, "d") != last, 10, "a sweep ends", pause_s=0.002)
     worker.kill9()
     for source in sources:
         swept.sandbox.authorise(source)
     cursor = swept_cursor(swept)
-    begun = time.monotonic()
+    # Otherwise a sweep that died halfway would block the next one for a minute.
+    a_while_passes(swept)
     worker.start().wait_ready()
+    begun = time.monotonic()
     for source in sources:
-        swept.wait_status(source, "chargeable", timeout_s=20)
-    assert time.monotonic() - begun < PATIENT_S
+        swept.wait_status(source, "chargeable")
+    assert time.monotonic() - begun < HINTED_S
     assert cursor.startswith("=evt_") and swept_cursor(swept) != cursor
