@@ -6,7 +6,7 @@ from harness.cluster import Cluster
 from harness.deaf_way import DeafWay
 
 # Longer than the test may take, so that the expiry of a lease cannot save it.
-LEASE_S = 45
+LEASE_S = 120
 ROUNDS = 4
 SOURCES = 12
 

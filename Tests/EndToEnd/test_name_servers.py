@@ -31,15 +31,15 @@ def test_silent_name_servers_do_not_delay_other_receivers(chaos, dns: TarpitDNS)
     for n in range(NAMES_EACH):
         for zone in SILENT:
             cluster.enqueue(cluster.sandbox.create_source(), notify=[f"http://h{n}.{zone}:{port}"])
-    wait_until(lambda: any(dns.asked_below(zone) for zone in SILENT), 20, "a silent zone is asked")
+    wait_until(lambda: any(dns.asked_below(zone) for zone in SILENT), 60, "a silent zone is asked")
     for _round in range(2):
         sources = {cluster.sandbox.create_source(): name for name in GOOD}
         for source, name in sources.items():
             cluster.enqueue(source, notify=[f"http://{name}:{port}/hook"])
-        # A query for a silent name blocks its thread for ten seconds, longer than the wait allowed here.
+        # A query for a silent name blocks its thread for 40 s, longer than the wait allowed here.
         wait_until(
             lambda: {receipt.source for receipt in cluster.webhook.receipts.all()} >= set(sources),
-            8, "the others have their events",
+            30, "the others have their events",
         )
     # Names in the silent zones were queried throughout, and none was answered.
     assert all(dns.asked_below(zone) >= 2 for zone in SILENT)

@@ -194,7 +194,7 @@ def test_regression_11_a_foreign_token_is_rejected(closed: Cluster):
 
 
 def test_an_expired_token_closes_its_connection_and_is_rejected(closed: Cluster):
-    token = make(closed, ttl="6s")
+    token = make(closed, ttl="12s")
     with browser(closed, token) as socket:
         until(socket, "hello")
         with pytest.raises(ConnectionClosed) as end:

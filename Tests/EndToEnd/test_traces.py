@@ -16,7 +16,7 @@ from harness.redis_server import free_port
 from harness.waiting import wait_until
 
 # The time from the sandbox's answer to the webhook on a busy machine. An exporter's timeout is 10 s.
-PROMPT_S = 5
+PROMPT_S = 8
 
 
 @pytest.fixture
@@ -183,14 +183,17 @@ def test_a_failing_collector_delays_nothing(chaos, mode):
     env = {"POLLER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}"}
     cluster: Cluster = chaos(env=env, listen=False, workers=1)
     try:
+        spans = []
         for _ in range(3):
             source = enqueue(cluster, caller()[2])
             receipts(cluster, source, 1)
             began = time.monotonic()
             cluster.sandbox.authorise(source)
-            cluster.wait_status(source, "chargeable", PROMPT_S)
-            receipts(cluster, source, len(cluster.api.events(source)), PROMPT_S)
-            assert time.monotonic() - began < PROMPT_S
+            cluster.wait_status(source, "chargeable")
+            receipts(cluster, source, len(cluster.api.events(source)))
+            spans.append(time.monotonic() - began)
+        # A busy machine may delay one of them. To wait for the collector, which times out after 10 s, would delay each.
+        assert min(spans) < PROMPT_S, spans
         notifier = cluster.notifiers[0]
         if mode in ("absent", 500):
             wait_until(lambda: lines(notifier, "traces are not exported"), 30, "the outage is logged")
@@ -219,7 +222,7 @@ def test_a_failing_collector_delays_nothing(chaos, mode):
 
             first, *_, fourth = wait_until(tries, 60, "it is asked again, a few times")
             # Retries are one second apart, as requested. Five seconds between dropped batches would add up to fifteen.
-            assert 2.9 < fourth - first < 12
+            assert 2.9 < fourth - first < 14
         began = time.monotonic()
         assert notifier.terminate() == 0
         # The drain, plus three seconds for a last attempt.

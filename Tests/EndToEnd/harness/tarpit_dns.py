@@ -38,8 +38,8 @@ class TarpitDNS:
         self.silent = silent
         self.asked: dict[str, int] = {}
         self._config = folder / "resolv.conf"
-        # The system's defaults, written out: a query for a silent zone fails after ten seconds.
-        self._config.write_text(f"nameserver {ADDRESS}\noptions timeout:5 attempts:2\n")
+        # A query for a silent zone fails after 40 s. By default it does after ten.
+        self._config.write_text(f"nameserver {ADDRESS}\noptions timeout:20 attempts:2\n")
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind((ADDRESS, 53))
         self._open = True
