@@ -10,6 +10,7 @@ import pytest
 import requests
 from harness.accepting_shop import Shop
 from harness.cluster import Cluster
+from harness.stopping_way import StoppingWay
 from harness.waiting import wait_until
 
 # The order of deliveries depends on CPU time.
@@ -111,14 +112,14 @@ def test_an_account_with_one_endpoint_does_not_wait_for_thousands_of_another(clu
 def test_silent_receivers_do_not_delay_others(cluster, shop):
     silence = Silence()
     try:
-        many_endpoints(cluster, silence.url)
+        many_endpoints(cluster, silence.url, timeout="30s")
         watch(cluster, "many")
         wait_until(lambda: len(silence.taken) >= 200, 30, "most places wait for an answer", pause_s=0.05)
         began = time.monotonic()
         for number in range(3):
             watch(cluster, "one", notify=[f"{shop.origin}/one/{number}"])
             # A starved delivery would only arrive after the first attempts of the other account time out.
-            wait_until(lambda: f"/one/{number}" in shop.paths, 10, "the other account has the event", pause_s=0.02)
+            wait_until(lambda: f"/one/{number}" in shop.paths, 25, "the other account has the event", pause_s=0.02)
         print(f"told three within {time.monotonic() - began:.2f} s, {waiting(cluster)} of the others wait")
         assert waiting(cluster) >= MANY * 0.9
         assert cluster.notifiers[0].metric("poller_deliveries_put_off_total") > 0
@@ -144,10 +145,10 @@ def test_a_slow_platform_does_not_delay_other_receivers_of_the_account(cluster, 
             began = time.monotonic()
             watch(cluster, "many", notify=[f"{elsewhere}/elsewhere/{number}"])
             # With one limit for all receivers of the account, it would compete with a thousand others for a minute.
-            wait_until(lambda: f"/elsewhere/{number}" in shop.paths, 20, "the other receiver has the event", pause_s=0.02)
+            wait_until(lambda: f"/elsewhere/{number}" in shop.paths, 60, "the other receiver has the event", pause_s=0.02)
             lags.append(time.monotonic() - began)
         # The first delivery may wait for attempts that started before the platform was known to be slow.
-        assert max(lags[1:]) < 3, lags
+        assert max(lags[1:]) < 10, lags
         print(f"told after {[round(lag, 2) for lag in lags]} s, {waiting(cluster)} of the others wait")
         assert waiting(cluster) >= MANY * 0.5
     finally:
@@ -172,13 +173,17 @@ def test_another_notifier_continues_the_fan_out_of_a_crashed_one(cluster, shop):
     count = 2000
     many_endpoints(cluster, shop.origin, count)
     cluster.notifiers[0].terminate()
+    # It crashes while it waits for the answer to its first marks.
+    way = StoppingWay(cluster.redis.port, b"_mark\r\n", 1)
     # The deliveries in flight at the crash may be repeated. The concurrency limits them to four.
-    first = cluster.role("notifier_first", "notifier", {"POLLER_DELIVERY_CONCURRENCY": "4"}).start().wait_ready()
+    env = {"POLLER_DELIVERY_CONCURRENCY": "4", "POLLER_REDIS_URL": way.url}
+    first = cluster.role("notifier_first", "notifier", env).start().wait_ready()
     with cluster.redis.client() as client:
         before = marks(client)
         watch(cluster, "many")
-        wait_until(lambda: marks(client) > before, 30, "a part is marked", pause_s=0.001)
+        wait_until(lambda: marks(client) > before, 60, "a part is marked")
         first.kill9()
+        way.close()
         at_death = marks(client) - before
         assert 0 < at_death < count * 0.9, "it was not killed in the middle"
         end_leases(client)

@@ -254,7 +254,7 @@ def test_an_unencrypted_store_in_use_is_encrypted_despite_kills_of_rekey(chaos):
     assert "pollerd rekey" in check(api)["action"] and "in the clear" in check(api)["message"]
     left = count
     for _ in range(3):
-        way = StoppingWay(cluster.redis.port, b"_reencrypt", 300)
+        way = StoppingWay(cluster.redis.port, b"_reencrypt\r\n", 300)
         walk = rekey(cluster, MASTER, url=way.url)
         wait_until(lambda: way.is_stalled, 60, "a part is encrypted")
         walk.kill()
