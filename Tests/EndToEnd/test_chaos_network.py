@@ -125,6 +125,6 @@ def _is_recorded(api: PollerAPI, source: str) -> bool:
 @pytest.mark.long
 def test_connections_may_be_slow_stalled_or_cut(chaos):
     # With this seed, each of the six faults occurs once before any occurs twice.
-    plan = Plan("distant", seed=148, seconds=26, kinds=frozenset(TO_REDIS | TO_RECEIVERS))
+    plan = Plan("distant", seed=148, seconds=26, faults_min=4, kinds=frozenset(TO_REDIS | TO_RECEIVERS))
     figures = judged(chaos, plan).figures
     assert len(figures.faults) >= 4, figures.faults

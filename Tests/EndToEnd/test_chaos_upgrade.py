@@ -17,7 +17,7 @@ KILLED = {"worker killed", "redis killed"}
 @pytest.mark.parametrize("seed", [65, 67])
 def test_no_event_is_lost_repeated_or_reordered_during_a_rollout(chaos, seed: int):
     # With these seeds, the first five faults include a rollout of every role and a kill.
-    plan = Plan(seed=seed, seconds=30, kinds=frozenset(KILLED | ROLLED), workers=4)
+    plan = Plan(seed=seed, seconds=30, faults_min=5, kinds=frozenset(KILLED | ROLLED), workers=4)
     run = Run(replace(plan, previous=previous_programs()))
     cluster = run.cluster(chaos)
     for roles in (cluster.workers, cluster.notifiers, cluster.apis):
