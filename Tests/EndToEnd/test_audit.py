@@ -132,7 +132,7 @@ def test_a_key_created_by_pollerd_is_in_the_trail_and_shown_by_follow(closed: Cl
     following = Process("follow", [program("pollerctl"), "audit", "--follow", "--json"], tmp_path, env).start()
     try:
         # It shows only changes made after its start.
-        wait_until(shows_new_keys, 30, "it follows", pause_s=2)
+        wait_until(shows_new_keys, 60, "it follows", pause_s=2)
         make()
         # Oldest first, each once, and none of before.
         recorded = [entry["id"] for entry in trail(closed, "--by", "pollerd", "--action", "createKey")][::-1]

@@ -38,7 +38,7 @@ def test_unreliable_receivers_get_every_event_in_order_despite_kills(chaos):
                 cluster.redis.kill9()
                 cluster.redis.start()
         for source in sources:
-            cluster.wait_status(source, STATUSES[-1], timeout_s=40)
+            cluster.wait_status(source, STATUSES[-1])
         recorded = {source: cluster.api.events(source) for source in sources}
         tried = {name: sum(r.met[name] for r in receivers) for name in TROUBLE}
         assert all(tried.values()), f"some trouble was not met: {tried}"

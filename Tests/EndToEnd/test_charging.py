@@ -133,7 +133,7 @@ def test_a_bank_decision_after_the_deadline_is_reported(calm: Cluster):
     calm.wait_status(source, "consumed")
     (charge,) = charges_of(calm, source)
     # The payment time is over, plus half as much again. The payer has paid, and the bank is still processing.
-    wait_until(lambda: len(charge_polls(calm, charge["id"])) >= 2, 30, "its charge is polled")
+    wait_until(lambda: len(charge_polls(calm, charge["id"])) >= 2, 60, "its charge is polled")
     assert calm.api.watch(source)["state"] == "open"
     calm.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/status", json={"status": "succeeded"})
     closed(calm, source)

@@ -76,7 +76,7 @@ def test_the_redis_memory_of_a_payment_matches_the_guide(chaos, receivers: int, 
         for source in sources:
             cluster.sandbox.set_status(source, status)
         told(status)
-    wait_until(lambda: len(cluster.webhook.receipts.all()) == PAYMENTS * receivers * 5, 30, "all events are delivered")
+    wait_until(lambda: len(cluster.webhook.receipts.all()) == PAYMENTS * receivers * 5, 60, "all events are delivered")
     time.sleep(1)
     young = bytes_of_payments(cluster) - none
     assert all(len(cluster.api.events(source)) == 5 for source in sources[:10])

@@ -23,7 +23,7 @@ def test_an_expiring_authorisation_is_reported_to_the_shop_but_not_the_payer(cha
 
     # The source can be charged for at most seven hours.
     clock.set(216 * 60)
-    first = wait_until(warnings, 40, "half of the time is over")
+    first = wait_until(warnings, 60, "half of the time is over")
     assert [event["type"] for event in first] == ["payment.authorised"]
     assert (first[0]["status"], first[0]["final"]) == ("chargeable", False)
     for worker in cluster.workers:
@@ -31,7 +31,7 @@ def test_an_expiring_authorisation_is_reported_to_the_shop_but_not_the_payer(cha
     clock.set(390 * 60)
     for worker in cluster.workers:
         worker.start().wait_ready()
-    wait_until(lambda: len(warnings()) == 2, 40, "a tenth is left")
+    wait_until(lambda: len(warnings()) == 2, 60, "a tenth is left")
     cluster.wait_delivered([source])
     mailed = cluster.mail.receipts.ids()
     assert not mailed & {event["id"] for event in warnings()}

@@ -273,7 +273,7 @@ def test_a_failing_endpoint_is_marked_in_the_list(chaos):
         listed = cluster.api.get("/v1/endpoints")["data"]
         return next(one for one in listed if one["id"] == id).get("health", {})
 
-    wait_until(lambda: health(lame).get("failing_since"), 30, "the list shows the failure")
+    wait_until(lambda: health(lame).get("failing_since"), 60, "the list shows the failure")
     assert not health(fine).get("failing_since")
     shown = run("pollerctl", "endpoint", "list", env={"POLLER_URL": cluster.api.url}).stdout
     states = {line.split()[0]: " ".join(line.split()[1:3]) for line in shown.splitlines()}
@@ -295,7 +295,7 @@ def test_an_accepted_test_event_releases_pending_deliveries(chaos, shop: Shop):
         deliveries = cluster.api.get(f"/v1/deliveries?endpoint={id}")["data"]
         return any(one["failures"] >= 2 for one in deliveries)
 
-    wait_until(waits, 30, "its next attempt is in an hour")
+    wait_until(waits, 60, "its next attempt is in an hour")
     shop.status = 204
     shop.requests.clear()
     assert endpoint(cluster, "test", id)["delivered"]

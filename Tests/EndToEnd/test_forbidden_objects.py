@@ -23,7 +23,7 @@ def test_forbidden_objects_do_not_block_others_in_their_lane(chaos):
     def unseen() -> list[str]:
         return [source for source in good if cluster.api.watch(source)["status"] != "pending"]
 
-    wait_until(lambda: not unseen(), 30, "every good source polled")
+    wait_until(lambda: not unseen(), 60, "every good source polled")
 
     # The other sources are not delayed later either, while the forbidden ones are refused repeatedly.
     changed, refused = good[-5:], sum(len(cluster.sandbox.polls(source)) for source in forbidden)

@@ -29,7 +29,7 @@ def test_the_history_includes_the_work_of_ended_processes(chaos, store: str):
         cluster.enqueue(source, notify=[cluster.webhook.url + "/SOURCE"])
         cluster.sandbox.authorise(source)
     wait_until(
-        lambda: all(cluster.webhook.receipts.of(source) for source in sources), 30, "every endpoint has events"
+        lambda: all(cluster.webhook.receipts.of(source) for source in sources), 60, "every endpoint has events"
     )
     # A process that ends reports its counts since its last report.
     for role in [*cluster.workers, *cluster.notifiers]:
@@ -56,7 +56,7 @@ def test_failures_are_counted_and_top_draws_them(chaos):
     source = cluster.sandbox.create_source()
     cluster.enqueue(source, notify=[cluster.webhook.url + "/SOURCE"])
     cluster.sandbox.authorise(source)
-    wait_until(lambda: total(cluster, "failures") > 0, 40, "a failed delivery is in the history")
+    wait_until(lambda: total(cluster, "failures") > 0, 60, "a failed delivery is in the history")
     shown = run("pollerctl", "top", env={"POLLER_URL": cluster.api.url})
     assert shown.returncode == 0
     lines = {line.split()[0]: line for line in shown.stdout.splitlines() if line.strip()}

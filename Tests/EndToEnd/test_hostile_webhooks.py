@@ -117,7 +117,7 @@ def test_a_webhook_secret_cannot_announce_a_debit_of_another_account(cluster: Cl
     assert answer.json()["result"] == "accepted", answer.text
     (notice,) = wait_until(lambda: notices(cluster, source), 60, "the debit is recorded")
     assert notice["mandate"]["amount"] == 1099 and notice["mandate"]["creditor"] == "TEST42ZZZ0000424242"
-    (mail,) = wait_until(lambda: mails(cluster, source), 30, "the payer gets the true notice")
+    (mail,) = wait_until(lambda: mails(cluster, source), 60, "the payer gets the true notice")
     assert "10.99" in mail and "EVIL" not in mail and "999" not in mail
     assert len(notices(cluster, source)) == 1 and "EVIL" not in str(cluster.api.get(
         f"/v1/watches/{source}/timeline?account=shopb"))

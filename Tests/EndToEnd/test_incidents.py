@@ -71,11 +71,11 @@ class Watched:
         return {one["id"]: pids[one["pid"]] for one in listed if one["pid"] in pids}
 
     def begins(self, kind: str) -> None:
-        wait_until(lambda: self.told(kind) == ["open"], 30, f"{kind} is delivered, not {self.told(kind)}")
+        wait_until(lambda: self.told(kind) == ["open"], 90, f"{kind} is delivered, not {self.told(kind)}")
 
     def ends(self, kind: str) -> None:
         both = ["open", "resolved"]
-        wait_until(lambda: self.told(kind) == both, 30, f"the end of {kind} is delivered, not {self.told(kind)}")
+        wait_until(lambda: self.told(kind) == both, 90, f"the end of {kind} is delivered, not {self.told(kind)}")
 
 
 def no_worker(watched: Watched) -> None:

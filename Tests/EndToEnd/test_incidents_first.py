@@ -40,7 +40,7 @@ def test_a_revoked_key_is_the_first_incident_within_ten_seconds(chaos):
         sources = [cluster.sandbox.create_source() for _ in range(3)]
         for source in sources:
             cluster.enqueue(source, policy="interactive", notify=[])
-        wait_until(lambda: {"dead_letters", "endpoint_disabled"} <= set(kinds(cluster)), 30, "earlier incidents are delivered")
+        wait_until(lambda: {"dead_letters", "endpoint_disabled"} <= set(kinds(cluster)), 60, "earlier incidents are delivered")
         cluster.sandbox.fault("status", "/v1/", status=401)
         began = wait_until(
             lambda: any("401" in (cluster.api.watch(one).get("last_error") or "") for one in sources) and time.monotonic(),
@@ -110,7 +110,7 @@ def test_dead_letters_are_an_incident_until_they_are_sent(chaos, shops: list[Sho
         assert watched.told("dead_letters") == ["open"], "its dead letters remain"
         bad.status = 200
         endpoint(cluster, "enable", id)
-        wait_until(lambda: any(status == 200 for _, _, status in bad.requests), 30, "a new event is accepted")
+        wait_until(lambda: any(status == 200 for _, _, status in bad.requests), 60, "a new event is accepted")
         time.sleep(6)
         assert watched.told("dead_letters") == ["open"], "the dead letters are not delivered"
         [dead] = cluster.api.get(f"/v1/deliveries?endpoint={id}&state=dead")["data"]
@@ -131,7 +131,7 @@ def test_a_killed_worker_is_reported_as_lost_a_stopped_one_as_clean(chaos):
         found = {one["process"]["id"]: one["how"] for one in cluster.api.get("/v1/workers/departed")["data"]}
         return found if {killed["id"], ended["id"]} <= found.keys() else None
 
-    found = wait_until(departed, 30, "both incidents are delivered")
+    found = wait_until(departed, 60, "both incidents are delivered")
     assert (found[killed["id"]], found[ended["id"]]) == ("lost", "clean")
     shown = run("pollerctl", "worker", "departed", env={"POLLER_URL": cluster.api.url}).stdout
     assert sorted(line.split("\t")[0] for line in shown.splitlines()) == ["clean", "lost"], shown

@@ -122,7 +122,7 @@ def test_no_event_is_lost_when_listener_receiver_and_server_fail(
         """Simulates customers who arrive and pay continuously."""
         try:
             for source in sources:
-                wait_until(lambda: is_enqueued(source), 30, "the server is available again")
+                wait_until(lambda: is_enqueued(source), 60, "the server is available again")
                 time.sleep(0.05)
                 cluster.sandbox.set_status(source, "chargeable")
         finally:
@@ -147,7 +147,7 @@ def test_no_event_is_lost_when_listener_receiver_and_server_fail(
         kills += 1
         listener.start()
     for source in sources:
-        cluster.wait_status(source, "chargeable", 40)
+        cluster.wait_status(source, "chargeable")
     repeats = check_nothing_lost(cluster, sink, sources)
     # Only the event in progress at each kill may be repeated.
     assert repeats <= kills
@@ -259,7 +259,7 @@ def test_tail_prints_events_of_all_sources_as_they_come(calm: Cluster, tmp_path:
             return bool(tail.stdout())
 
         # It shows only events recorded after its start.
-        wait_until(shows_new_events, 30, "tail has started", pause_s=0.5)
+        wait_until(shows_new_events, 60, "tail has started", pause_s=0.5)
         source = calm.sandbox.create_source()
         calm.enqueue(source, notify=[])
         calm.wait_status(source, "pending")

@@ -184,7 +184,7 @@ def test_a_payment_that_the_bank_declines_later_was_never_mailed_as_confirmed(sh
         enqueue(shop, f"{name}@example.com", source, charge=True, policy="interactive")
         shop.sandbox.authorise(source)
         wait_until(
-            lambda: any(f"Payment {last}" in mail["Subject"] for mail in mails(shop, source)), 30, last
+            lambda: any(f"Payment {last}" in mail["Subject"] for mail in mails(shop, source)), 60, last
         )
         told = [mail["Subject"].split(" – ")[0] for mail in mails(shop, source)]
         words = ["authorised", "being processed", last]

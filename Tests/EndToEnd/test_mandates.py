@@ -64,14 +64,14 @@ def test_the_customer_is_notified_of_each_debit_once(hinted: Cluster):
     assert created["client_secret"] in page, "as Stripe's are"
     assert watch["mandate"] == {"reference": REFERENCE, "url": page}
     charge(hinted, created, 1099)
-    (notice,) = wait_until(lambda: notices(hinted, source), 30, "the debit is announced")
+    (notice,) = wait_until(lambda: notices(hinted, source), 60, "the debit is announced")
     said = notice["mandate"]
     assert said["amount"] == 1099 and said["currency"] == "eur" and said["reason"] == "debit_initiated"
     assert (said["reference"], said["creditor"], said["last4"]) == (REFERENCE, CREDITOR, "3000")
     assert said["id"].startswith("srcmn_") and notice["metadata"] == {"order": "A77"}
     # The watch's object is still the source or charge, not the notice.
     assert hinted.api.watch(source)["object"]["object"] in ("source", "charge")
-    (mail,) = wait_until(lambda: mails(hinted, source), 30, "the customer is written to")
+    (mail,) = wait_until(lambda: mails(hinted, source), 60, "the customer is written to")
     text = mail.get_body(("plain",)).get_content()
     assert "10.99" in mail["Subject"] and "Order A77" in mail["Subject"]
     for fact in (REFERENCE, CREDITOR, "3000", page):
@@ -80,8 +80,8 @@ def test_the_customer_is_notified_of_each_debit_once(hinted: Cluster):
     assert created["client_secret"] not in str(hinted.api.events(source))
     # A second debit of the same mandate produces another notice.
     charge(hinted, created, 500)
-    wait_until(lambda: len(notices(hinted, source)) == 2, 30, "the second is announced, too")
-    wait_until(lambda: len(mails(hinted, source)) == 2, 30, "and written of")
+    wait_until(lambda: len(notices(hinted, source)) == 2, 60, "the second is announced, too")
+    wait_until(lambda: len(mails(hinted, source)) == 2, 60, "and written of")
     assert len({event["id"] for event in notices(hinted, source)}) == 2
 
 
@@ -94,12 +94,12 @@ def test_a_debit_after_the_watch_has_closed_is_announced_only_on_request(hinted:
         wait_until(lambda: hinted.api.watch(each)["state"] == "closed", 60, "it has ended")
     for each in debits:
         charge(hinted, each, 1099)
-    (notice,) = wait_until(lambda: notices(hinted, source), 30, "the debit is announced")
+    (notice,) = wait_until(lambda: notices(hinted, source), 60, "the debit is announced")
     # A hint about the charge may have reopened the watch for a poll that is still pending.
     assert notice["closed_reason"] in ("settled", None) and notice["status"] == "chargeable"
-    wait_until(lambda: mails(hinted, source), 30, "the customer is written to")
+    wait_until(lambda: mails(hinted, source), 60, "the customer is written to")
     assert not notices(hinted, silent) and not mails(hinted, silent)
-    wait_until(lambda: hinted.api.watch(source)["state"] == "closed", 30, "the poll is over")
+    wait_until(lambda: hinted.api.watch(source)["state"] == "closed", 60, "the poll is over")
     told = [event["type"] for event in hinted.api.events(source)]
     assert told.count("source.chargeable") == 1, told
 
@@ -112,7 +112,7 @@ def test_a_repeated_webhook_is_one_notice():
         cluster.enqueue(source)
         cluster.wait_status(source, "chargeable")
         charge(cluster, created, 1099)
-        (notice,) = wait_until(lambda: notices(cluster, source), 30, "the debit is announced")
+        (notice,) = wait_until(lambda: notices(cluster, source), 60, "the debit is announced")
         event = cluster.sandbox._stripe("GET", "/v1/events?type=source.mandate_notification&limit=1")["data"][0]
         taker = cluster.processes[-1].address("api")
         for number in range(3):

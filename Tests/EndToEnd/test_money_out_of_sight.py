@@ -35,7 +35,7 @@ def charged_out_of_sight(shop: Cluster, sale: Sale) -> tuple[dict, str]:
     before = posted(shop)
     slow = shop.sandbox.fault("hang", match="/v1/charges", method="POST", times=1)
     shop.sandbox.authorise(sale.id)
-    wait_until(lambda: posted(shop) > before, 30, "its charge is asked for")
+    wait_until(lambda: posted(shop) > before, 60, "its charge is asked for")
     shut = shop.sandbox.fault("status", match=f"/v1/sources/{sale.id}", method="GET", status=503)
     shop.sandbox.clear_fault(slow)
     (charge,) = wait_until(sale.charges, 60, "it is charged")
@@ -52,7 +52,7 @@ def test_a_change_of_the_money_is_reported_before_the_source_changes(shop: Clust
         shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge["id"], "amount": 99})
     else:
         shop.sandbox._call("POST", f"/_sandbox/charges/{charge['id']}/disputes", json={})
-    wait_until(lambda: f"payment.{word}" in sale.words(), 30, "the change of the money is reported")
+    wait_until(lambda: f"payment.{word}" in sale.words(), 60, "the change of the money is reported")
     assert shop.api.watch(sale.id)["state"] == "open"
     shop.sandbox.clear_fault(shut)
     shop.api.request("POST", f"/v1/watches/{sale.id}/poll")
@@ -70,7 +70,7 @@ def test_a_charge_that_failed_between_polls_is_not_reported_as_processing(shop: 
     held = shop.sandbox._call("POST", "/_sandbox/webhooks/faults", json={"mode": "hold"})["id"]
     _, shut = charged_out_of_sight(shop, sale)
     wait_until(lambda: "charge.pending" in sale.told(), 60, "its charge is pending")
-    wait_until(lambda: sale.charges()[0]["status"] == "failed", 30, "the charge has failed")
+    wait_until(lambda: sale.charges()[0]["status"] == "failed", 60, "the charge has failed")
     # Longer than a payment state may be reused without another read.
     time.sleep(6)
     shop.sandbox.clear_fault(shut)
@@ -94,7 +94,7 @@ def test_a_dispute_that_was_lost_between_polls_is_not_reported_as_open(shop: Clu
     shop.sandbox.clear_fault(shut)
     sale.closed()
     shop.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
-    wait_until(lambda: "payment.reversed" in sale.words(), 30, "the payment is reported as reversed")
+    wait_until(lambda: "payment.reversed" in sale.words(), 60, "the payment is reported as reversed")
     assert sale.words() == WORDS + ["payment.reversed"]
     sale.check_deliveries()
     check_words(shop, [sale])

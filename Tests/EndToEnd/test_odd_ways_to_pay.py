@@ -236,7 +236,7 @@ def test_a_refund_before_the_source_was_polled_is_reported_with_the_payment(shop
     held, before = hold(shop), posted()
     slow = shop.sandbox.fault("hang", match="/v1/charges", method="POST", times=1)
     shop.sandbox.authorise(sale.id)
-    wait_until(lambda: posted() > before, 30, "its charge is asked for")
+    wait_until(lambda: posted() > before, 60, "its charge is asked for")
     shut = shop.sandbox.fault("status", match=f"/v1/sources/{sale.id}", method="GET", **answer)
     shop.sandbox.clear_fault(slow)
     (charge,) = wait_until(sale.charges, 60, "it is charged")

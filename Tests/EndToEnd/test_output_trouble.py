@@ -166,4 +166,4 @@ def _wait_for_200(port: int) -> None:
         except requests.ConnectionError:
             return False
 
-    wait_until(ready, 30, "the process reports that it is ready", pause_s=0)
+    wait_until(ready, 60, "the process reports that it is ready", pause_s=0)

@@ -79,7 +79,7 @@ def test_an_unfinished_intent_is_reported_after_48_hours(shop: Cluster):
     assert 'data-state="confirmed"' not in page().partition("<body")[2]
     assert shop.api.watch(intent["id"])["status"] == "requires_action"
     advance(shop, 31)
-    shop.wait_status(intent["id"], "requires_payment_method", timeout_s=40)
+    shop.wait_status(intent["id"], "requires_payment_method")
     events = [event for event in shop.api.events(intent["id"]) if event["type"].startswith("payment_intent.")]
     assert [event["status"] for event in events] == ["requires_action", "requires_payment_method"]
     assert events[-1]["payment"]["state"] == "expired"

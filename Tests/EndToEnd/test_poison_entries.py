@@ -137,10 +137,10 @@ def test_an_outbox_entry_that_crashes_notifiers_delays_no_other_delivery(chaos):
         # The first death is not counted, because the entry is still new.
         assert len(deaths) == DEATHS + 1, deaths
         gauge = 'poller_set_aside_entries{reader="outbox"} 1'
-        wait_until(lambda: gauge in cluster.api_process.admin("/metrics").text, 40, gauge)
+        wait_until(lambda: gauge in cluster.api_process.admin("/metrics").text, 60, gauge)
         wait_until(
             lambda: [one for one in cluster.api.get("/v1/incidents?status=open")["data"] if one["kind"] == "set_aside"],
-            40,
+            60,
             "operators are alerted",
         )
     ids = {event["id"] for event in cluster.api.events(poison)}
@@ -206,7 +206,7 @@ def test_an_upstream_event_that_crashes_workers_is_skipped(chaos):
         worker.wait_ready()
         cluster.sandbox.authorise(poison)
         for count in range(1, DEATHS + 1):
-            wait_until(lambda: len(deaths) >= count, 30, f"death {count}")
+            wait_until(lambda: len(deaths) >= count, 60, f"death {count}")
             # Polls continue between two deaths.
             source = cluster.sandbox.create_source()
             cluster.enqueue(source)
@@ -230,7 +230,7 @@ def test_a_page_of_events_that_crashes_workers_does_not_stop_polls(chaos):
         # Each of the two event lists has an unreadable page.
         wait_until(lambda: [one for one in entries(cluster) if one["reader"] == "sweep"], 60, "a page is set aside")
         cluster.sandbox.authorise(source)
-        cluster.wait_status(source, "chargeable", timeout_s=40)
+        cluster.wait_status(source, "chargeable")
     restart(worker)
     for entry in entries(cluster):
         run("pollerctl", "quarantine", "redrive-entry", entry["id"], env={"POLLER_URL": cluster.api.url})
@@ -248,7 +248,7 @@ def test_a_check_for_incidents_that_crashes_every_process_is_set_aside(chaos):
             def deaths() -> int:
                 return len(first) + len(second) + len(third)
 
-            wait_until(lambda: deaths() >= 1, 40, "the first death")
+            wait_until(lambda: deaths() >= 1, 60, "the first death")
             wait_until(lambda: deaths() >= DEATHS, 120, "the last death")
             cluster.api_process.wait_ready()
             cluster.api = PollerAPI(cluster.api_process.address("api"))
@@ -262,7 +262,7 @@ def test_a_check_for_incidents_that_crashes_every_process_is_set_aside(chaos):
             cluster.wait_delivered([source], mail=False)
             wait_until(
                 lambda: [one for one in cluster.api.get("/v1/incidents")["data"] if one["kind"] == "set_aside"],
-                40,
+                60,
                 "operators are alerted",
             )
 

@@ -25,7 +25,7 @@ def enqueue_until_accepted(cluster: Cluster, source: str, mailed: bool) -> None:
         assert response.status_code in (200, 201, 503), response.text
         return response.ok
 
-    wait_until(accepted, 30, f"{source} accepted", pause_s=0.1)
+    wait_until(accepted, 60, f"{source} accepted", pause_s=0.1)
 
 
 def test_two_kills_of_redis_lose_no_accepted_watch_and_end_no_process(chaos):

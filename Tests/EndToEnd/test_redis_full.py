@@ -105,7 +105,7 @@ def test_processes_wait_while_the_disk_is_full(chaos, tmp_path: Path):
         cluster.sandbox.set_status(source, "consumed")
     cluster.enqueue(third, policy="interactive")
     for source in (first, second, third):
-        cluster.wait_status(source, "consumed", timeout_s=30)
+        cluster.wait_status(source, "consumed")
     cluster.verify([first, second, third])
     assert all(role.running for role in roles)
     assert cluster.fsck().returncode == 0

@@ -79,7 +79,7 @@ def form_url(cluster: Cluster, source: str) -> str:
         texts = [mail.get_body(("plain",)).get_content() for mail in mails(cluster, source)]
         return [url for text in texts for url in re.findall(r"http\S+grant=\S+", text)]
 
-    (url, *_) = wait_until(written, 30, "the payer is written to")
+    (url, *_) = wait_until(written, 60, "the payer is written to")
     assert url.startswith(f"{cluster.api.url}/r/{source}/continue?grant=")
     told = str(cluster.api.events(source)) + str(cluster.api.watch(source))
     assert "grant=" not in told, "the link allows to set the refund account"

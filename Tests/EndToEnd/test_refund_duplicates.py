@@ -126,7 +126,7 @@ def test_a_refund_is_made_and_reported_once_despite_kills(chaos, wishing):
     for source in sources:
         cluster.sandbox.charge(source)
     charges = {source: charges_of(cluster, source)[0]["id"] for source in sources}
-    wait_until(lambda: any(refunds_of(cluster, charge) for charge in charges.values()), 40, "a first refund")
+    wait_until(lambda: any(refunds_of(cluster, charge) for charge in charges.values()), 60, "a first refund")
     doomed = [*cluster.workers, *cluster.notifiers]
     for number in range(8):
         process = doomed[number % len(doomed)]

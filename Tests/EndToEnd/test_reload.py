@@ -209,7 +209,7 @@ def test_an_endpoint_refused_by_a_full_store_is_registered_when_there_is_room(ho
             assert "late" not in endpoints(house)
         finally:
             client.config_set("maxmemory", 0)
-    wait_until(lambda: endpoints(house).get("late") == "enabled", 30, "registered")
+    wait_until(lambda: endpoints(house).get("late") == "enabled", 60, "registered")
     wait_until(lambda: notifier.metric("poller_config_mistakes") == 0, 60, "no longer refused")
     with Following(house):
         house.write(bank=house.branch)

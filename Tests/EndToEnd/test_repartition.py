@@ -92,7 +92,7 @@ def test_items_from_before_a_split_are_found_in_their_new_partition(chaos):
         lambda: all(api.watch(source)["status"] == "failed" for source in open_ones), 60, "the open ones end"
     )
     last = {api.events(source)[-1]["id"] for source in sources}
-    wait_until(lambda: last <= cluster.webhook.receipts.ids(), 30, "all is delivered")
+    wait_until(lambda: last <= cluster.webhook.receipts.ids(), 60, "all is delivered")
     assert cluster.fsck().returncode == 0, cluster.fsck().stdout
 
 

@@ -22,7 +22,7 @@ def wait_delivered_ids(cluster: Cluster, sources: list[str], status: str) -> dic
                 found.setdefault(receipt.source, set()).add(receipt.event)
         return len(found) == len(sources)
 
-    wait_until(all_there, 30, f"{status} of {len(sources)} sources is delivered")
+    wait_until(all_there, 60, f"{status} of {len(sources)} sources is delivered")
     return found
 
 

@@ -314,7 +314,7 @@ def test_a_deploy_while_the_page_is_open_loses_nothing(chaos, request):
         cluster.api_process.kill9()
         cluster.sandbox.set_status(source["id"], "consumed")
         cluster.api_process.start().wait_ready()
-        browser.wait_state("confirmed", timeout_s=40)
+        browser.wait_state("confirmed")
         assert not browser.complaints, browser.complaints
     finally:
         browser.close()

@@ -195,7 +195,7 @@ def test_workers_killed_between_action_and_commit_act_once(chaos, tmp_path):
 
     for _ in range(4):
         before = done()
-        wait_until(lambda: done() > before or done() >= 24, 30, "another act")
+        wait_until(lambda: done() > before or done() >= 24, 60, "another act")
         for worker in cluster.workers:
             worker.kill9()
             worker.start().wait_ready()

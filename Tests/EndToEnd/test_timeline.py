@@ -82,7 +82,7 @@ def test_failed_attempts_are_one_entry_with_each_result(calm: Cluster):
     def failures() -> list[dict]:
         return [entry for entry in timeline(calm, source) if len(entry.get("attempts", [])) > 1]
 
-    wait_until(failures, 30, "two attempts have failed")
+    wait_until(failures, 60, "two attempts have failed")
     [failed] = failures()
     place = nowhere.removeprefix("http://").removesuffix("?secret=1")
     assert failed["text"] == f"Delivery of “Waiting” to {place} failed ({len(failed['attempts'])} attempts)."

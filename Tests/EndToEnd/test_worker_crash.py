@@ -22,11 +22,11 @@ def polled_by_first(cluster: Cluster, fault: str, **plan) -> tuple[str, Role, Ro
 
 
 def settle_and_verify(cluster: Cluster, source: str) -> None:
-    cluster.wait_status(source, "pending", timeout_s=30)
+    cluster.wait_status(source, "pending")
     cluster.sandbox.authorise(source)
-    cluster.wait_status(source, "chargeable", timeout_s=30)
+    cluster.wait_status(source, "chargeable")
     cluster.sandbox.charge(source)
-    cluster.wait_status(source, "consumed", timeout_s=30)
+    cluster.wait_status(source, "consumed")
     cluster.verify([source])
 
 
@@ -113,10 +113,10 @@ def test_starting_and_stopping_workers_loses_no_event(chaos):
         cluster.sandbox.set_status(source, "chargeable")
     cluster.workers[0].kill9()
     for source in sources:
-        cluster.wait_status(source, "chargeable", timeout_s=30)
+        cluster.wait_status(source, "chargeable")
     cluster.workers[0].start().wait_ready()
     for source in sources:
         cluster.sandbox.set_status(source, "consumed")
     for source in sources:
-        cluster.wait_status(source, "consumed", timeout_s=30)
+        cluster.wait_status(source, "consumed")
     cluster.verify(sources)

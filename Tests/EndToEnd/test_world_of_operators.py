@@ -103,7 +103,7 @@ def test_a_host_whose_first_address_refuses_is_polled_and_delivered_to(world: Cl
     path = f"/v1/watches/{name}?account=till&kind=http"
     wait_until(lambda: world.api.get(path)["status"] == "open", 60, "seen")
     seen = len(bank.seen)
-    wait_until(lambda: len(bank.seen) > seen + 3, 30, "some more polls")
+    wait_until(lambda: len(bank.seen) > seen + 3, 60, "some more polls")
     bank.states[name] = "settled"
     wait_until(lambda: world.api.get(path)["state"] == "closed", 60, "closed")
     assert not world.api.get(path).get("last_error")

@@ -284,7 +284,7 @@ class Run:
         return self._chance.sample(self._all, min(count, len(self._all)))
 
     def _api(self) -> PollerAPI:
-        return PollerAPI(wait_until(self._addresses, 20, "an API")[0])
+        return PollerAPI(wait_until(self._addresses, 60, "an API")[0])
 
     def _renew(self) -> None:
         """Enqueues again the watches that a failover lost after they were accepted.

@@ -291,7 +291,7 @@ class Cluster:
         for source in sources:
             path = f"/v1/deliveries?source={source}&limit=100"
             wait_until(
-                lambda: all(each["state"] == "done" for each in self.api.get(path)["data"]), 30,
+                lambda: all(each["state"] == "done" for each in self.api.get(path)["data"]), 60,
                 f"the deliveries of {source} are done",
             )
 
@@ -315,7 +315,7 @@ class Cluster:
         last = {recorded[-1]["id"] for recorded in events.values()}
         for name in {"websocket", "redis"} - set(gaps):
             if live := self.channels().get(name):
-                wait_until(lambda live=live: last <= live.receipts.ids(), 30, f"the last events on {name}")
+                wait_until(lambda live=live: last <= live.receipts.ids(), 60, f"the last events on {name}")
         history = self.history(events)
         for name, peer in self.channels().items():
             history.channel(

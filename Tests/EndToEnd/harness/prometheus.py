@@ -99,7 +99,7 @@ class Prometheus(Process):
             except requests.RequestException:
                 return False
 
-        wait_until(is_ready, 30, "prometheus is ready")
+        wait_until(is_ready, 60, "prometheus is ready")
         return self
 
     def get(self, path: str, **parameters) -> dict | list:

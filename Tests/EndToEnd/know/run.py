@@ -107,7 +107,7 @@ class KnowRun:
             with_webhooks(cluster, through=LossyRelay if self.known.mode.endswith("lost") else None)
             relay = cluster.relay
         # The first sweep must read an event list that is still empty.
-        wait_until(lambda: self.known.mode == "polling" or self._asked(cluster, "/v1/events"), 20, "the first sweep")
+        wait_until(lambda: self.known.mode == "polling" or self._asked(cluster, "/v1/events"), 60, "the first sweep")
         began = time.monotonic()
         self._sell(cluster)
         changes = self._changed(cluster)
@@ -159,7 +159,7 @@ class KnowRun:
             self._ids[plan.number] = made["id"]
 
     def _made(self, plan: Plan) -> str:
-        return wait_until(lambda: self._ids.get(plan.number), 20, f"payment {plan.number} is ordered")
+        return wait_until(lambda: self._ids.get(plan.number), 60, f"payment {plan.number} is ordered")
 
     def _act(self, _cluster: Cluster, stripe: Sandbox, plan: Plan) -> None:
         id = self._made(plan)
