@@ -311,7 +311,8 @@ struct EmailChannelTests {
         #expect(await channel.deliver(Samples.event(), to: other, attempt: 1).outcome == .delivered)
         delivery.cancel()
         #expect(await delivery.value.outcome == .failed)
-        #expect(clock.now - start < .seconds(10))
+        // An attempt takes 30 s at most.
+        #expect(clock.now - start < .seconds(25))
         await channel.close()
     }
 }

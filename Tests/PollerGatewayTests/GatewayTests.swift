@@ -204,7 +204,9 @@ struct GatewayTests {
             for ref in 1...3 { try many.send(#"{"op":"subscribe","ref":\#(ref)}"#) }
             #expect(try await many.closeCode() == 4009)
             let fast = try await bench.client()
-            for _ in 1...30 { try fast.send(#"{"op":"ping"}"#) }
+            // So many that some second has too many of them, also on a busy machine.
+            let pings = Array(repeating: #"{"op":"ping"}"#, count: 200)
+            try fast.send(pings.joined(separator: "\n"))
             #expect(try await fast.closeCode() == 4129)
         }
     }
@@ -214,7 +216,7 @@ struct GatewayTests {
     )
     func slowConsumer() async throws {
         // The close frame waits until the client reads again, however busy this machine is.
-        let limits = GatewayLimits(stallTimeout: .seconds(2), pongTimeout: .seconds(90))
+        let limits = GatewayLimits(stallTimeout: .seconds(6), pongTimeout: .seconds(90))
         try await LiveBench.run(limits: limits) { bench in
             let client = try await bench.client(["--token", "key-all", "--deaf"])
             let healthy = try await bench.client()

@@ -8,7 +8,7 @@ import Testing
         let server = try RedisServerProcess()
         let seed = SeededGenerator.newSeed()
         try await LiveRedis.withClient(server.url) { client in
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
             let answered = Tally()
             let cancelled = Tally()
             await withTaskGroup(of: Void.self) { group in
@@ -44,11 +44,12 @@ import Testing
     @Test("the late reply to a command that timed out is discarded")
     func timeout() async throws {
         let server = try RedisServerProcess()
-        try await LiveRedis.withClient(server.url, configuration: LiveRedis.impatient()) { client in
-            try await client.waitUntilConnected(timeout: .seconds(10))
+        let configuration = LiveRedis.impatient(.seconds(3))
+        try await LiveRedis.withClient(server.url, configuration: configuration) { client in
+            try await client.waitUntilConnected(timeout: .seconds(60))
             let id = try await client.send(RedisCommand("CLIENT", ["ID"])).int
             await #expect(throws: RedisError.timedOut) {
-                try await client.send(RedisCommand("DEBUG", ["SLEEP", "1.2"]))
+                try await client.send(RedisCommand("DEBUG", ["SLEEP", "3.5"]))
             }
             #expect(try await client.send(RedisCommand("ECHO", ["mine"])).string == "mine")
             #expect(try await client.send(RedisCommand("CLIENT", ["ID"])).int == id, "kept")
@@ -58,8 +59,9 @@ import Testing
     @Test("the connection to a hanging server is replaced when the server recovers")
     func stalled() async throws {
         let server = try RedisServerProcess()
-        try await LiveRedis.withClient(server.url, configuration: LiveRedis.impatient()) { client in
-            try await client.waitUntilConnected(timeout: .seconds(10))
+        let configuration = LiveRedis.impatient(.seconds(3))
+        try await LiveRedis.withClient(server.url, configuration: configuration) { client in
+            try await client.waitUntilConnected(timeout: .seconds(60))
             let id = try await client.send(RedisCommand("CLIENT", ["ID"])).int
             server.pause()
             await #expect(throws: RedisError.timedOut) {
@@ -70,7 +72,7 @@ import Testing
                 try await client.send(RedisCommand("GET", ["k"]))
             }
             server.resume()
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
             #expect(try await client.send(RedisCommand("CLIENT", ["ID"])).int != id)
         }
     }
@@ -79,7 +81,7 @@ import Testing
     func killed() async throws {
         let server = try RedisServerProcess(persistence: .appendOnly)
         try await LiveRedis.withClient(server.url) { client in
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
             try await LiveRedis.withClient("unix://" + server.socketPath) { admin in
                 let written = try await LiveRedis.heldWrite(by: client, admin: admin)
                 server.kill()

@@ -45,7 +45,7 @@ import Testing
                     RedisCommand("ACL", ["SETUSER", "bob", "on", ">hunter2", "+@all"])
                 )
             }
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
         }
         #expect(!log.all.contains { $0.contains("hunter2") })
         #expect(log.all.contains { $0.contains("redis://bob:***@") })
@@ -91,12 +91,12 @@ import Testing
         var further = LiveRedis.patient
         further.tls.additionalRootsFile = certificates.files.authority.path
         try await LiveRedis.withClient(url, configuration: further) { client in
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
         }
         var careless = LiveRedis.patient
         careless.tls.verifiesServer = false
         try await LiveRedis.withClient(url, configuration: careless) { client in
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
         }
         let log = RecordedLog()
         try await LiveRedis.withClient(url, logger: log.logger) { client in
@@ -120,13 +120,13 @@ import Testing
             configuration: configuration,
             logger: log.logger
         ) { client in
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
             server.kill()
             try await eventually("it is retried often") {
                 log.all.filter { $0.contains("connecting to Redis failed") }.count > 10
             }
             try server.restart()
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
         }
         // The first connection, its loss, the cause of the outage, and the second connection.
         let lines = log.all.filter { !$0.hasPrefix("debug") && !$0.hasPrefix("trace") }

@@ -111,7 +111,7 @@ import Testing
         )
         let services = ServiceGroup(services: [client], logger: logger)
         let running = Task { try await services.run() }
-        try await client.waitUntilConnected(timeout: .seconds(10))
+        try await client.waitUntilConnected(timeout: .seconds(60))
         let subscription = client.subscribe(channels: ["c"])
         try await LiveRedis.withClient("unix://" + server.socketPath) { admin in
             let written = try await LiveRedis.heldWrite(by: client, admin: admin)
@@ -123,7 +123,7 @@ import Testing
         try await running.value
         await #expect(throws: RedisError.closed) { try await client.send(RedisCommand("PING")) }
         await #expect(throws: RedisError.closed) {
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
         }
         for await _ in subscription {}
         #expect(!client.isConnected)

@@ -15,7 +15,7 @@ extension RedisTopologyTests {
             try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
                 let script = RedisScript(source: "return redis.call('INCR', KEYS[1])")
                 _ = try await client.eval(script, keys: ["foo"])
-                let durability = RedisDurability(replicas: 1, timeout: .seconds(1))
+                let durability = RedisDurability(replicas: 1, timeout: .seconds(8))
                 let reply = try await client.eval(script, keys: ["foo"], waitFor: durability)
                 #expect(reply == RedisDurableReply(reply: .integer(2), replicas: 1))
                 cluster.masters[2].kill()
@@ -53,14 +53,14 @@ extension RedisTopologyTests {
         func allDown() async throws {
             let cluster = try await RedisClusterProcess.start()
             let log = RecordedLog()
-            var configuration = LiveRedis.impatient(.milliseconds(500))
+            var configuration = LiveRedis.impatient(.seconds(2))
             configuration.refusalRetryTimeout = .milliseconds(100)
             try await LiveRedis.withClient(
                 cluster.url,
                 configuration: configuration,
                 logger: log.logger
             ) { client in
-                try await client.waitUntilConnected(timeout: .seconds(10))
+                try await client.waitUntilConnected(timeout: .seconds(60))
                 _ = try await client.send(RedisCommand("SET", ["foo", "1"]))
                 for master in cluster.masters { master.kill() }
                 try await eventually("the loss is noticed") { !client.isConnected }
@@ -86,7 +86,7 @@ extension RedisTopologyTests {
             let cluster = try await RedisClusterProcess.start(
                 arguments: ["--cluster-require-full-coverage", "no"]
             )
-            let configuration = LiveRedis.impatient()
+            let configuration = LiveRedis.impatient(.seconds(3))
             try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
                 // Opens a connection to each of them.
                 for key in ["foo", "one", "hello"] {

@@ -122,7 +122,7 @@ extension RedisTopologyTests {
         func reshardingUnderLoad() async throws {
             let cluster = try await RedisClusterProcess.start()
             try await LiveRedis.withClient(cluster.url) { client in
-                try await client.waitUntilConnected(timeout: .seconds(10))
+                try await client.waitUntilConnected(timeout: .seconds(60))
                 let script = RedisScript(source: "return redis.call('INCR', KEYS[1])")
                 let counted = Tally()
                 let load = Task {

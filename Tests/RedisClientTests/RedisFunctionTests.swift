@@ -61,7 +61,7 @@ import Testing
     func together() async throws {
         let server = try RedisServerProcess()
         try await LiveRedis.withClient(server.url) { client in
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<100 { group.addTask { _ = try await runs(client) } }
                 try await group.waitForAll()
@@ -151,7 +151,7 @@ import Testing
             arguments: ["--replicaof", "127.0.0.1 \(master.port)"]
         )
         try replica.await("INFO", "replication") { $0.contains("master_link_status:up") }
-        let durability = RedisDurability(replicas: 1, timeout: .seconds(2))
+        let durability = RedisDurability(replicas: 1, timeout: .seconds(20))
         try await LiveRedis.withClient(master.url) { client in
             for count in 1...2 {
                 let written = try await client.eval(

@@ -32,8 +32,8 @@ import Testing
         let endless = RedisCommand("EVAL", ["while true do end", 0])
         try await LiveRedis.withClient(server.url) { culprit in
             try await LiveRedis.withClient(server.url, configuration: configuration) { client in
-                try await client.waitUntilConnected(timeout: .seconds(10))
-                try await culprit.waitUntilConnected(timeout: .seconds(10))
+                try await client.waitUntilConnected(timeout: .seconds(60))
+                try await culprit.waitUntilConnected(timeout: .seconds(60))
                 let looping = Task { _ = try? await culprit.send(endless) }
                 try await eventually("the server is busy") {
                     try server.cli("PING").contains("BUSY")
@@ -47,7 +47,7 @@ import Testing
                 _ = try server.cli("SCRIPT", "KILL")
                 await looping.value
                 try await LiveRedis.withClient("\(patient)", configuration: patience) { waiter in
-                    try await waiter.waitUntilConnected(timeout: .seconds(10))
+                    try await waiter.waitUntilConnected(timeout: .seconds(60))
                     let again = Task { _ = try? await culprit.send(endless) }
                     try await eventually("the server is busy again") {
                         try server.cli("PING").contains("BUSY")

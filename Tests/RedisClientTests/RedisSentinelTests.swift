@@ -24,7 +24,7 @@ extension RedisTopologyTests {
             try await LiveRedis.withClient(url, configuration: configuration) { client in
                 var events = client.subscribe(channels: ["c"]).makeAsyncIterator()
                 #expect(await events.next() == .subscribed)
-                let durability = RedisDurability(replicas: 2, timeout: .seconds(1))
+                let durability = RedisDurability(replicas: 2, timeout: .seconds(20))
                 let reply = try await client.send(
                     RedisCommand("SET", ["k", "1"]),
                     waitFor: durability
@@ -35,7 +35,7 @@ extension RedisTopologyTests {
                 set.sentinels[0].pause()
                 #expect(await events.next() == .gap)
                 #expect(await events.next() == .subscribed)
-                try await client.waitUntilConnected(timeout: .seconds(10))
+                try await client.waitUntilConnected(timeout: .seconds(60))
                 let role = try await role(of: client)
                 #expect(role == "master")
                 #expect(try await client.send(RedisCommand("GET", ["k"])).string == "1")
@@ -68,7 +68,7 @@ extension RedisTopologyTests {
         func announced() async throws {
             let set = try await RedisSentinelSet.start()
             try await LiveRedis.withClient(set.url) { client in
-                try await client.waitUntilConnected(timeout: .seconds(10))
+                try await client.waitUntilConnected(timeout: .seconds(60))
                 var events = client.subscribe(channels: ["c"]).makeAsyncIterator()
                 #expect(await events.next() == .subscribed)
                 set.servers[0].pause()

@@ -66,7 +66,7 @@ struct SandboxProbe {
         request.method = method
         request.headers = headers
         if !body.isEmpty { request.body = .bytes(ByteBuffer(string: body)) }
-        let response = try await Self.http.execute(request, timeout: .seconds(10))
+        let response = try await Self.http.execute(request, timeout: .seconds(60))
         let bytes = try await response.body.collect(upTo: 1 << 26)
         return (Int(response.status.code), response.headers, Data(bytes.readableBytesView))
     }

@@ -10,7 +10,7 @@ package final class RedisClusterProcess: Sendable {
     ///
     /// They fail over about a second later. The time is short for tests, and long enough for a machine that is busy
     /// with them.
-    package static let nodeTimeoutMs = 1_500
+    package static let nodeTimeoutMs = 3_000
 
     /// The nodes that got slots at the start.
     package let masters: [RedisServerProcess]

@@ -7,7 +7,7 @@ package final class RedisSentinelSet: Sendable {
     /// The master's name for the sentinels.
     package static let name = "mymaster"
     /// How long the master may be silent before a sentinel considers it dead.
-    package static let downAfterMs = 500
+    package static let downAfterMs = 1_500
 
     /// The servers: the first is the master at the start, the others are its replicas.
     package let servers: [RedisServerProcess]

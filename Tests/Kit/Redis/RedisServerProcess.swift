@@ -49,7 +49,7 @@ package final class RedisServerProcess: Sendable {
     }
 
     /// How long a start may take: it takes milliseconds, but machines under load are slow.
-    private static let startTimeout: TimeInterval = 15
+    private static let startTimeout: TimeInterval = 60
     /// How often a start is retried if another process has taken the port meanwhile.
     private static let portAttempts = 5
 

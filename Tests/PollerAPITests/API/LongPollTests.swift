@@ -79,8 +79,8 @@ struct LongPollTests {
             #expect(gone.status == 200)
             let statuses = try await [first.status, second.status]
             #expect(statuses == [401, 401])
-            // Much longer than a second, for a busy machine.
-            #expect(start.duration(to: clock.now) < .seconds(15))
+            // Much longer than a second, for a busy machine, and before the waits are over.
+            #expect(start.duration(to: clock.now) < .seconds(45))
         }
     }
 

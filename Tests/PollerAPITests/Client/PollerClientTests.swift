@@ -176,7 +176,7 @@ struct PollerClientTests {
             async let chargeable = client.wait(
                 for: "src_1",
                 until: .status("chargeable"),
-                timeout: .seconds(20)
+                timeout: .seconds(60)
             )
             try await api.see("src_1", "chargeable")
             guard case .reached = try await chargeable else {
@@ -192,13 +192,13 @@ struct PollerClientTests {
             let before = try await client.wait(
                 for: "src_1",
                 until: .status("Chargeable"),
-                timeout: .seconds(5)
+                timeout: .seconds(60)
             )
             guard case .reached = before else { throw UnexpectedAnswer(text: "\(before)") }
             let never = try await client.wait(
                 for: "src_1",
                 until: .status("failed"),
-                timeout: .seconds(5)
+                timeout: .seconds(60)
             )
             guard case .closed = never else { throw UnexpectedAnswer(text: "\(never)") }
         }

@@ -46,7 +46,7 @@ struct RedisStores: Sendable {
         let process = try RedisServerProcess()
         let client = RedisClient(url: try RedisURL(process.url), logger: LiveAPI.quiet)
         let running = Task { try await client.run() }
-        try await client.waitUntilConnected(timeout: .seconds(10))
+        try await client.waitUntilConnected(timeout: .seconds(60))
         return (process: process, client: client, running: running)
     }
 }

@@ -14,7 +14,8 @@ import Testing
 /// A master with one replica, and stores that accept only data that the replica has.
 @Suite("Replication before data is accepted or published", .timeLimit(.minutes(5)))
 struct DurableStoreTests {
-    private let durability = RedisDurability(replicas: 1, timeout: .milliseconds(500))
+    /// Long enough for a replica on a busy machine.
+    private let durability = RedisDurability(replicas: 1, timeout: .seconds(3))
     private let key = WatchKey("src_1")
 
     @Test("a new or joined watch is accepted only after the replica has it")
@@ -176,7 +177,7 @@ struct DurableStoreTests {
         let client = RedisClient(url: try RedisURL(master.url), logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await client.run() }
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
             let layout = try await StoreLayout.created(on: client, partitions: 4)
             let redis = RedisPartitions(
                 client: client,

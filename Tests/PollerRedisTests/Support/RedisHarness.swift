@@ -231,7 +231,7 @@ private func withClient(
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await client.run() }
         do {
-            try await client.waitUntilConnected(timeout: .seconds(10))
+            try await client.waitUntilConnected(timeout: .seconds(60))
             try await body(client)
         } catch {
             group.cancelAll()

@@ -76,7 +76,7 @@ struct ActivityReporterTests {
             total.withLock { $0 = polls($0.polls + 1) }
             try await Task.sleep(for: .milliseconds(20))
             if total.withLock({ $0.polls }) == 10 { await group.triggerGracefulShutdown() }
-            if total.withLock({ $0.polls }) > 200 { break }
+            if total.withLock({ $0.polls }) > 3000 { break }
         }
         try await running
         #expect((store.reports.withLock { $0 }.first?.polls ?? 0) > 0)

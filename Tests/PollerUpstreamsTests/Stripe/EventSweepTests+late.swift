@@ -23,7 +23,7 @@ extension EventSweepTests {
             let source = try await rig.makeSource()
             try await rig.watch(source)
             let path = "/_sandbox/webhooks/faults"
-            let fault = #"{"mode":"late","list_delay_ms":2000,"times":1}"#
+            let fault = #"{"mode":"late","list_delay_ms":8000,"times":1}"#
             #expect(try await Control(base: rig.base).post(path, json: fault) == 201)
             try await rig.set(source, "failed")
             // A later event that is visible at once moves the cursor past the late one.

@@ -37,7 +37,7 @@ struct AccountRig: Sendable {
             let redis = RedisClient(url: try RedisURL(server.url), logger: quiet)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await redis.run() }
-                try await redis.waitUntilConnected(timeout: .seconds(10))
+                try await redis.waitUntilConnected(timeout: .seconds(60))
                 let layout = try await StoreLayout.loadOrCreate(on: redis, namespace: "t")
                 let partitions = RedisPartitions(client: redis, layout: layout, logger: quiet)
                 let configuration = StripeClientConfiguration(
