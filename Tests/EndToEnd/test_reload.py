@@ -9,6 +9,7 @@ import pytest
 import requests
 from harness.cluster import Cluster
 from harness.commands import run
+from harness.poller_api import PollerAPI
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
 from test_configured import Bank
@@ -114,7 +115,7 @@ def reloads(role, result: str) -> float:
 class Following:
     """Waits until every process has reloaded the change made in the block."""
 
-    def __init__(self, house: House, result: str = "changed", roles=None):
+    def __init__(self, house: House | None, result: str = "changed", roles=None):
         self.roles, self.result = roles or house.roles, result
 
     def __enter__(self):
@@ -214,6 +215,39 @@ def test_an_endpoint_refused_by_a_full_store_is_registered_when_there_is_room(ho
     with Following(house):
         house.write(bank=house.branch)
     wait_until(lambda: endpoints(house)["late"] == "disabled", 60, "disabled")
+
+
+def test_limits_of_upstreams_are_applied_although_an_endpoint_is_refused(chaos, tmp_path: Path):
+    """A limit is changed and changed back, so that it differs only from the limit of the last configuration."""
+    file, hook = tmp_path / "poller.yaml", tmp_path / "hook"
+    hook.write_text(HOOK + "\n")
+    hook.chmod(0o600)
+    refused = f"endpoints:\n  late: {{url: 'https://late.example.com/hook', secret: {{file: {hook}}}}}\n"
+
+    def write(rate: int, endpoints: str = "") -> None:
+        new = tmp_path / "new.yaml"
+        bank = f"{{url: 'http://127.0.0.1:1/{{id}}', status: /state, final: [settled], rate: {rate}}}"
+        new.write_text(f"upstreams:\n  bank: {bank}\n{endpoints}")
+        os.replace(new, file)
+
+    write(50)
+    cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
+    # It polls and registers endpoints.
+    process = cluster.role("all", "all", {"POLLER_CONFIG_FILE": str(file)}).start().wait_ready()
+    api = PollerAPI(process.address("api"))
+    api.enqueue("pay-1", account="bank", kind="http").raise_for_status()
+
+    def rate() -> float:
+        [lane] = [lane for lane in api.get("/v1/lanes?limit=500")["data"] if lane["id"].startswith("bank/")]
+        return lane["limit"]["rate"]
+
+    with cluster.redis.client() as client:
+        client.config_set("maxmemory", 1)
+    for wanted in (50, 7, 50):
+        with Following(None, roles=[process]):
+            write(wanted, refused)
+        wait_until(lambda: rate() == wanted, 60, f"the limit is {wanted}")
+        wait_until(lambda: process.metric("poller_config_mistakes") == 1, 60, "the refusal is reported")
 
 
 def test_an_invalid_file_changes_nothing(house: House):
