@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from harness.cluster import Cluster, program
 from harness.commands import pollerctl
+from harness.deaf_way import DeafWay
 from harness.faked_clock import FakedClock
 from harness.poller_api import PollerAPI
 from harness.preloaded import IS_HERE
@@ -144,3 +145,23 @@ def test_a_key_created_by_pollerd_is_in_the_trail_and_shown_by_follow(closed: Cl
     assert {(entry["by"], entry["action"]) for entry in entries} == {("pollerd", "createKey")}
     assert all(entry["after"]["role"] == "viewer" and "address" not in entry for entry in entries)
     assert not any(key in told for key in made)
+
+
+def test_a_key_whose_answer_is_lost_is_in_the_trail_with_an_unknown_result(closed: Cluster):
+    way = DeafWay(closed.redis.port)
+    way.lose(b"_keyWrite\r\n", 1)
+    try:
+        done = subprocess.run(
+            [program("pollerd"), "key", "create", "--role", "viewer", "--name", "unanswered"],
+            env=os.environ | {"POLLER_REDIS_URL": way.url}, capture_output=True, text=True, timeout=60,
+        )
+    finally:
+        way.close()
+    assert way.left == 0, "no answer was lost"
+    assert done.returncode and not done.stdout, done.stdout + done.stderr
+    entries = trail(closed, "--by", "pollerd", "--action", "createKey")
+    [entry] = [entry for entry in entries if entry["after"].get("name") == "unanswered"]
+    assert entry["after"]["result"] == "unknown"
+    # The key exists, and the entry names it.
+    keys = closed.api.get("/v1/keys")["data"]
+    assert [key["id"] for key in keys if key.get("name") == "unanswered"] == [entry["target"]["id"]]
