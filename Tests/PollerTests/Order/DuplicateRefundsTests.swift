@@ -4,6 +4,7 @@ import PollerTesting
 import Testing
 
 @testable import Poller
+@testable import PollerDeliveries
 @testable import PollerPayments
 @testable import PollerWatches
 
@@ -125,7 +126,7 @@ struct DuplicateRefundsTests {
         #expect(try await note([.main], twice) == [false, true])
     }
 
-    @Test("a duplicate whose watch is cancelled or deleted is named, because nothing refunds it")
+    @Test("a duplicate whose watch is cancelled or deleted is logged, because nothing refunds it")
     func unreachable() async throws {
         let members = ["1", "2", "3"].map { Sample.key("src_\($0)", account: "default") }
         // The third watch does not exist any more.
@@ -150,6 +151,18 @@ struct DuplicateRefundsTests {
         let second = try #require(members.dropFirst().first)
         #expect(try await rig.store.cancel(second))
         #expect(try await refunds.note(twice) == Array(members.suffix(2)))
+        let log = RecordedLog()
+        let updater = OrderUpdater(
+            orders: nil,
+            refunds: refunds,
+            clock: rig.clock,
+            logger: log.logger
+        )
+        let entry = OutboxEntry(id: "1-0", partition: 0, event: twice, notify: [])
+        #expect(await updater.note([entry], of: .main).isEmpty)
+        let warning = "warning: a duplicate payment is not refunded"
+        #expect(log.has(warning, "source=src_2") && log.has(warning, "source=src_3"))
+        #expect(log.has(warning, "order=A77") && !log.has(warning, "source=src_1"))
     }
 
     @Test("a postponed refund changes nothing and is retried")
