@@ -99,8 +99,9 @@ final class RequestMetrics: Sendable {
 
     /// The number of combinations with their own method and route.
     ///
-    /// The rest of the limit is enough for every status that the API answers.
-    private static let detailedMax = PrometheusRegistry.seriesMax * 3 / 4
+    /// A metric has at most 200 series (`PrometheusRegistry.seriesMax`). The other fifty are enough for every status that
+    /// the API answers.
+    private static let detailedMax = 150
 
     private let known = Mutex<[Series: (count: Counter, duration: Timer)]>([:])
 

@@ -103,10 +103,8 @@ struct EntryReply {
         (next, self.looked) = (values[0], looked)
         var matches = values.dropFirst(2).compactMap { Match($0) }
         var start = 0
-        for end in matches.indices {
-            guard end + 1 == matches.count || matches[end + 1].from != matches[end].from else {
-                continue
-            }
+        for end in matches.indices
+        where end + 1 == matches.count || matches[end + 1].from != matches[end].from {
             matches[start...end].sort { $0.id.description < $1.id.description }
             for index in start..<end { matches[index].endsPart = false }
             start = end + 1

@@ -167,8 +167,8 @@ package final class MemoryDeliveryQueue: DeliveryQueue {
             }
         }
         var removed: Set<WatchKey> = []
-        for watch in watches {
-            if try await !isKept(watch) { removed.insert(watch) }
+        for watch in watches where try await !isKept(watch) {
+            removed.insert(watch)
         }
         return changing { queue, now in
             let oldest = queue[partition].gap.olderThan(retention, at: now)

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// They are below the range of ephemeral ports, so that no client's socket takes the port of a server that restarts.
 enum LoopbackPort {
-    /// The ports of servers. The end-to-end tests have those that follow.
+    /// The ports of servers, before those of the end-to-end tests.
     private static let range = 12_000..<16_000
     /// The offset of the port for a node's Cluster bus.
     private static let busOffset = 10_000

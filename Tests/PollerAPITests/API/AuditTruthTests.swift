@@ -91,64 +91,6 @@ struct AuditTruthTests {
         }
     }
 
-    @Test("endpoint changes with lost answers are audited with an unknown result")
-    func lostAnswersAboutEndpoints() async throws {
-        try await LiveAPI.run(
-            keys: KeyFile(text: Self.keys),
-            endpointStoreInFront: { UnansweredEndpoints(base: $0) }
-        ) { api in
-            let hook = #"{"url":"https://h.example/a","account":"acme"}"#
-            let made = try await send(api, .POST, "/v1/endpoints", hook)
-            #expect(made.status == 503, "\(made.text)")
-            let listed = try await send(api, .GET, "/v1/endpoints").list("data")
-            let id = try #require(listed.first?["id"] as? String)
-            let change = #"{"url":"https://h.example/b"}"#
-            let changed = try await send(api, .PATCH, "/v1/endpoints/\(id)", change)
-            #expect(changed.status == 503, "\(changed.text)")
-            let removed = try await send(api, .DELETE, "/v1/endpoints/\(id)")
-            #expect(removed.status == 503, "\(removed.text)")
-            // A repeat finds nothing to remove.
-            #expect(try await send(api, .DELETE, "/v1/endpoints/\(id)").status == 404)
-            let actions = ["removeEndpoint", "changeEndpoint", "createEndpoint"]
-            try await checkUnknownResults(api, of: actions, target: id)
-        }
-    }
-
-    @Test("key changes with lost answers are audited with an unknown result")
-    func lostAnswersAboutKeys() async throws {
-        try await LiveAPI.run(
-            keys: KeyFile(text: Self.keys),
-            keyStoreInFront: { UnansweredKeys(base: $0) }
-        ) { api in
-            let key = #"{"role":"viewer","accounts":["acme"]}"#
-            let made = try await send(api, .POST, "/v1/keys", key)
-            #expect(made.status == 503, "\(made.text)")
-            let listed = try await send(api, .GET, "/v1/keys").list("data")
-            let id = try #require(listed.first?["id"] as? String)
-            let revoked = try await send(api, .DELETE, "/v1/keys/\(id)")
-            #expect(revoked.status == 503, "\(revoked.text)")
-            #expect(try await send(api, .GET, "/v1/keys").list("data").isEmpty)
-            try await checkUnknownResults(api, of: ["revokeKey", "createKey"], target: id)
-        }
-    }
-
-    /// Checks that the trail has exactly these actions of the account acme, the newest first, with unknown results.
-    private func checkUnknownResults(
-        _ api: LiveAPI,
-        of actions: [String],
-        target: String
-    ) async throws {
-        let entries = try await trail(api)
-        #expect(entries.compactMap { $0["action"] as? String } == actions)
-        for entry in entries {
-            let after = entry["after"] as? [String: Any]
-            #expect(after?["result"] as? String == "unknown", "\(entry)")
-            let audited = entry["target"] as? [String: Any]
-            #expect(audited?["id"] as? String == target, "\(entry)")
-            #expect(entry["account"] as? String == "acme", "\(entry)")
-        }
-    }
-
     @Test("a change is audited even if the following read fails")
     func readBehind() async throws {
         try await run { api in

@@ -8,7 +8,7 @@ import Testing
 
 @testable import PollerAPI
 
-/// A change whose answer is lost may have happened, and a repeat then finds nothing to change.
+/// A change without an answer may have happened, and a repeat then finds nothing to change.
 @Suite("Audit of changes without an answer of the store", .timeLimit(.minutes(5)))
 struct LostAnswerAuditTests {
     private static let admin = "key-of-ada-0123456789abc"
@@ -26,7 +26,7 @@ struct LostAnswerAuditTests {
         return try await api.request(method, path, body: body, headers: headers)
     }
 
-    /// Sends a request whose change gets no answer, and checks the newest audit entry.
+    /// Sends a request, loses the store's answer to its change, and checks the newest audit entry.
     private func lose(
         _ api: LiveAPI,
         _ action: String,
@@ -81,10 +81,8 @@ struct LostAnswerAuditTests {
 
     @Test("creating and revoking a key has an unknown result")
     func ofKeys() async throws {
-        try await LiveAPI.run(
-            keys: KeyFile(text: Self.keys),
-            keyStoreInFront: { LosingKeyStore(base: $0) }
-        ) { api in
+        let losing = { @Sendable (base: any KeyStore) in LosingKeyStore(base: base) }
+        try await LiveAPI.run(keys: KeyFile(text: Self.keys), keyStoreInFront: losing) { api in
             try await lose(api, "createKey", .POST, "/v1/keys", #"{"role":"viewer"}"#)
             let rows = try await send(api, .GET, "/v1/keys").list("data")
             let id = try #require(rows.first?["id"] as? String)
@@ -94,10 +92,8 @@ struct LostAnswerAuditTests {
 
     @Test("creating, changing, rotating and removing an endpoint has an unknown result")
     func endpoints() async throws {
-        try await LiveAPI.run(
-            keys: KeyFile(text: Self.keys),
-            endpointStoreInFront: { LosingEndpointStore(base: $0) }
-        ) { api in
+        let losing = { @Sendable (base: any EndpointStore) in LosingEndpointStore(base: base) }
+        try await LiveAPI.run(keys: KeyFile(text: Self.keys), endpointStoreInFront: losing) { api in
             let hook = #"{"url":"https://h.example/a"}"#
             try await lose(api, "createEndpoint", .POST, "/v1/endpoints", hook)
             let rows = try await send(api, .GET, "/v1/endpoints").list("data")

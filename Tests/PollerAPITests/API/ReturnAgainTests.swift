@@ -9,7 +9,9 @@ import Testing
 
 @Suite("The return page after another attempt to pay")
 struct ReturnAgainTests {
-    /// Returns a payment whose last poll saw that it had failed, and whose customer returned `seconds` after that poll.
+    /// Returns a failed payment.
+    ///
+    /// Its customer returned `seconds` after the last poll.
     private func snapshot(
         _ state: PaymentState = .failed,
         _ kind: SourceKind = .paymentIntent,

@@ -58,7 +58,9 @@ struct ChargeRefunds {
         } else {
             progress = last(of: refunds)
         }
-        lastFailed = last(of: refunds.filter { ["failed", "canceled"].contains($0.word("status")) })
+        lastFailed = last(
+            of: refunds.filter { ["failed", "canceled"].contains($0.word("status")) }
+        )
         let sent = refunds.filter { ["succeeded", nil].contains($0.word("status")) }
         presented = sent.reduce(Amount.zero as Amount?) { sum, refund in
             guard let sum,
