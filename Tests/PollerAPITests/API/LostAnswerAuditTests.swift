@@ -32,14 +32,24 @@ struct LostAnswerAuditTests {
         _ action: String,
         _ method: HTTPMethod,
         _ path: String,
-        _ body: String? = nil
+        _ body: String? = nil,
+        target: String? = nil
     ) async throws {
         let answer = try await send(api, method, path, body)
         #expect(answer.status == 503, "\(action): \(answer.text)")
+        try await check(api, action, target: target)
+    }
+
+    /// Checks the newest audit entry and, if its target is given, that it belongs to the account acme.
+    private func check(_ api: LiveAPI, _ action: String, target: String?) async throws {
         let entry = try #require(try await send(api, .GET, "/v1/audit").list("data").first)
         #expect(entry["action"] as? String == action)
         let after = entry["after"] as? [String: Any]
         #expect(after?["result"] as? String == "unknown", "\(action)")
+        guard let target else { return }
+        let audited = entry["target"] as? [String: Any]
+        #expect(audited?["id"] as? String == target, "\(action)")
+        #expect(entry["account"] as? String == "acme", "\(action)")
     }
 
     @Test("cancelling, redriving and dismissing a watch has an unknown result")
@@ -83,10 +93,13 @@ struct LostAnswerAuditTests {
     func ofKeys() async throws {
         let losing = { @Sendable (base: any KeyStore) in LosingKeyStore(base: base) }
         try await LiveAPI.run(keys: KeyFile(text: Self.keys), keyStoreInFront: losing) { api in
-            try await lose(api, "createKey", .POST, "/v1/keys", #"{"role":"viewer"}"#)
+            let key = #"{"role":"viewer","accounts":["acme"]}"#
+            try await lose(api, "createKey", .POST, "/v1/keys", key)
             let rows = try await send(api, .GET, "/v1/keys").list("data")
             let id = try #require(rows.first?["id"] as? String)
-            try await lose(api, "revokeKey", .DELETE, "/v1/keys/\(id)")
+            try await check(api, "createKey", target: id)
+            try await lose(api, "revokeKey", .DELETE, "/v1/keys/\(id)", target: id)
+            #expect(try await send(api, .GET, "/v1/keys").list("data").isEmpty)
         }
     }
 
@@ -94,15 +107,18 @@ struct LostAnswerAuditTests {
     func endpoints() async throws {
         let losing = { @Sendable (base: any EndpointStore) in LosingEndpointStore(base: base) }
         try await LiveAPI.run(keys: KeyFile(text: Self.keys), endpointStoreInFront: losing) { api in
-            let hook = #"{"url":"https://h.example/a"}"#
+            let hook = #"{"url":"https://h.example/a","account":"acme"}"#
             try await lose(api, "createEndpoint", .POST, "/v1/endpoints", hook)
             let rows = try await send(api, .GET, "/v1/endpoints").list("data")
             let id = try #require(rows.first?["id"] as? String)
+            try await check(api, "createEndpoint", target: id)
             let path = "/v1/endpoints/\(id)"
             let other = #"{"url":"https://h.example/b"}"#
-            try await lose(api, "changeEndpoint", .PATCH, path, other)
-            try await lose(api, "rotateEndpoint", .POST, path + "/rotate", "{}")
-            try await lose(api, "removeEndpoint", .DELETE, path)
+            try await lose(api, "changeEndpoint", .PATCH, path, other, target: id)
+            try await lose(api, "rotateEndpoint", .POST, path + "/rotate", "{}", target: id)
+            try await lose(api, "removeEndpoint", .DELETE, path, target: id)
+            // A repeat finds nothing to remove.
+            #expect(try await send(api, .DELETE, path).status == 404)
         }
     }
 }
