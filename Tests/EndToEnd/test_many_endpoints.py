@@ -13,9 +13,7 @@ from harness.cluster import Cluster
 from harness.stopping_way import StoppingWay
 from harness.waiting import wait_until
 
-# The order of deliveries depends on CPU time.
-pytestmark = pytest.mark.alone
-
+# Marked `alone`: tests in which the order of deliveries depends on CPU time.
 MANY = 1000
 KEYS = {"many": "sk_test_many", "one": "sk_test_one"}
 
@@ -95,6 +93,7 @@ def waiting(cluster: Cluster) -> int:
     return stats["pending"] + stats["leased"]
 
 
+@pytest.mark.alone
 def test_an_account_with_one_endpoint_does_not_wait_for_thousands_of_another(cluster, shop):
     many_endpoints(cluster, shop.origin)
     for _ in range(4):
@@ -109,6 +108,7 @@ def test_an_account_with_one_endpoint_does_not_wait_for_thousands_of_another(clu
     assert len(shop.paths) == 4 * MANY + 3
 
 
+@pytest.mark.alone
 def test_silent_receivers_do_not_delay_others(cluster, shop):
     silence = Silence()
     try:
@@ -127,6 +127,7 @@ def test_silent_receivers_do_not_delay_others(cluster, shop):
         silence.close()
 
 
+@pytest.mark.alone
 def test_a_slow_platform_does_not_delay_other_receivers_of_the_account(cluster, shop):
     silence = Silence(answers_one_of=10)
     try:
