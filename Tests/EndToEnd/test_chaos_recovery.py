@@ -13,7 +13,7 @@ SOURCES = 40
 MARGIN_MS = 3000
 
 
-@pytest.mark.parametrize("lease_s, timeout_s", [(2, 1), (12, 8)])
+@pytest.mark.parametrize("lease_s, timeout_s", [(2, 1), pytest.param(12, 8, marks=pytest.mark.long)])
 def test_sources_of_a_killed_worker_are_polled_again_within_lease_plus_one_second(
     chaos, lease_s: int, timeout_s: int
 ):
