@@ -285,7 +285,7 @@ def test_an_unavailable_shard_delays_only_its_own_data(chaos):
 
 @pytest.mark.alone
 def test_no_final_status_is_missing_after_shards_lost_acknowledged_writes(chaos):
-    plan = Plan("cluster", seed=41, seconds=12, sources=60, kinds=frozenset({"shard lost"}))
+    plan = Plan("cluster", seed=41, seconds=12, faults_min=1, sources=60, kinds=frozenset({"shard lost"}))
     run = Run(plan)
     run.on(run.cluster(chaos))
     print(run.figures.text())
