@@ -5,8 +5,8 @@ from harness.cluster import Cluster
 from harness.shop import with_webhooks
 from harness.waiting import wait_until
 
-# The patient policy polls at once and again after 30 s, so an earlier change is known from a hint.
-SOON_S = 27
+# The patient policy polls at once and again after 27 to 33 s, so an earlier change is known from a hint.
+SOON_S = 20
 
 
 @pytest.fixture(scope="module", params=["webhook", "sweep"])
