@@ -256,10 +256,12 @@ def test_an_unencrypted_store_in_use_is_encrypted_despite_kills_of_rekey(chaos):
     for _ in range(3):
         way = StoppingWay(cluster.redis.port, b"_reencrypt\r\n", 300)
         walk = rekey(cluster, MASTER, url=way.url)
-        wait_until(lambda: way.is_stalled, 60, "a part is encrypted")
-        walk.kill()
-        walk.communicate()
-        way.close()
+        try:
+            wait_until(lambda: way.is_stalled, 60, "a part is encrypted")
+        finally:
+            walk.kill()
+            walk.communicate()
+            way.close()
         before, left = left, in_the_clear(cluster)
         assert 0 < left < before, "it was killed in the middle"
     assert "everything is encrypted" in rekeyed(cluster, MASTER)
