@@ -145,12 +145,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
     /// Sweeps the account if it is due and no other process has leased it.
     package func sweepIfDue(_ account: Account) async {
         do {
-            let lease = try await store.take(
-                account.leaseID,
-                owner: owner,
-                for: Self.span,
-                pace: interval(account)
-            )
+            let lease = try await take(account)
             if account.list == .usual { noteHealth(account, lease) }
             guard lease.isOwner else { return }
             try await sweep(account, from: lease)
@@ -165,12 +160,25 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         }
     }
 
+    /// Leases an account's sweep if it is due, or renews the lease of this process.
+    ///
+    /// By the current interval: by that of the last sweep, one that is due early because the interval has shrunk would
+    /// be neither renewed nor released.
+    private func take(_ account: Account) async throws(StoreError) -> SweepLease {
+        try await store.take(
+            account.leaseID,
+            owner: owner,
+            for: Self.span,
+            pace: interval(account)
+        )
+    }
+
     /// Releases a sweep that a drain has interrupted, so that another process continues at once and not when the lease
     /// ends.
     private func releaseLease(_ account: Account) async {
         // Not a child task, because the current task is cancelled. It ends with the store's answer or its timeout.
-        let last = Task { [store, owner] in
-            let lease = try await store.take(account.leaseID, owner: owner, for: Self.span)
+        let last = Task { [self] in
+            let lease = try await take(account)
             guard lease.isOwner else { return }
             _ = try await store.finish(
                 SweepProgress(cursor: lease.cursor, isCaughtUp: false, unseen: []),
@@ -252,6 +260,7 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
             count("poller_sweep_events_total", account, isFirst ? 0 : found.count)
             count("poller_webhook_missed_total", account, missed ?? 0)
             guard missed != nil, !reading.isCaughtUp else { return }
+            // The last step ended without a pause, so the sweep is due by any interval.
             lease = try await store.take(account.leaseID, owner: owner, for: Self.span)
             guard lease.isOwner else { return }
         }
@@ -308,12 +317,12 @@ package final class EventSweep<C: Clock>: Service where C.Duration == Duration {
         _ account: Account,
         _ range: EventRange
     ) async throws(AccountEventsFailure) -> AccountEventsPage {
-        let renewal = Task { [store, owner, clock] in
+        let renewal = Task { [self] in
             while true {
                 // Ends when it is cancelled.
                 try await clock.sleep(for: Self.span / 3)
                 // Without an answer of the store it is tried again.
-                _ = try? await store.take(account.leaseID, owner: owner, for: Self.span)
+                _ = try? await take(account)
             }
         }
         defer { renewal.cancel() }

@@ -191,9 +191,21 @@ struct EventSweepTests {
         }
     }
 
-    @Test("the lease of a sweep is renewed while a long overlap is read")
-    func longOverlap() async throws {
+    /// `formerPause`: the interval that the last sweep ended with; the present one is zero.
+    @Test(
+        "the lease of a sweep is renewed while a long overlap is read, and released by a drain",
+        arguments: [Duration.zero, .seconds(1296)]
+    )
+    func longOverlap(formerPause: Duration) async throws {
         try await AccountRig.run { rig in
+            let last = SweepProgress(cursor: .after("evt_last"), isCaughtUp: true, unseen: [])
+            _ = try await rig.store.take(.main, owner: AccountRig.owner, for: .seconds(9))
+            _ = try await rig.store.finish(
+                last,
+                of: .main,
+                owner: AccountRig.owner,
+                pause: formerPause
+            )
             let clock = ManualClock()
             let (asked, ask) = AsyncStream.makeStream(of: Void.self)
             let account = EventSweep<ManualClock>.Account(
@@ -225,6 +237,8 @@ struct EventSweepTests {
             }
             visit.cancel()
             await visit.value
+            let other = OwnerID(unchecked: "OTHER")
+            #expect(try await rig.store.take(.main, owner: other, for: .seconds(9)).isOwner)
         }
     }
 
