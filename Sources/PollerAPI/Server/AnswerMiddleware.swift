@@ -85,9 +85,9 @@ struct AnswerMiddleware: RouterMiddleware {
 /// The registry finds a metric by its rendered labels, which costs more than a small request. A class, because all
 /// requests share it.
 ///
-/// The first ``detailedMax`` combinations have their own series, and further ones are counted by their status alone.
+/// The first ``detailedMax`` combinations have their own counter, and further ones are counted by their status alone.
 /// Otherwise they would exceed the registry's limit and lose the status too. A 5xx usually comes late, so the alert on
-/// it would stay silent.
+/// it would stay silent. Durations are kept by route only, and there are fewer routes than the limit.
 final class RequestMetrics: Sendable {
     /// The labels of a request.
     struct Series: Hashable {
@@ -109,17 +109,18 @@ final class RequestMetrics: Sendable {
     func record(_ series: Series, _ duration: Duration) {
         let metrics = known.withLock { known in
             if let metrics = known[series] { return metrics }
-            let counted =
-                known.count < Self.detailedMax
-                ? series : Series(method: "other", route: "other", status: series.status)
-            if let metrics = known[counted] { return metrics }
-            let route = ("route", counted.route)
-            let labels = [("method", counted.method), route, ("status", String(counted.status))]
+            let isDetailed = known.count < Self.detailedMax
+            let labels = [
+                ("method", isDetailed ? series.method : "other"),
+                ("route", isDetailed ? series.route : "other"),
+                ("status", String(series.status)),
+            ]
+            let route = [("route", series.route)]
             let metrics = (
                 Counter(label: "poller_http_requests_total", dimensions: labels),
-                Timer(label: "poller_http_request_duration_seconds", dimensions: [route])
+                Timer(label: "poller_http_request_duration_seconds", dimensions: route)
             )
-            known[counted] = metrics
+            known[series] = metrics
             return metrics
         }
         metrics.count.increment()

@@ -70,6 +70,10 @@ struct PrometheusRegistryTests {
         #expect(total(503) == 2)
         #expect(registry.text.contains("{method=\"other\",route=\"other\",status=\"503\"} 2\n"))
         #expect(!registry.text.contains("overflow"))
+        // The duration of a late route stays its own.
+        let last = PrometheusRegistry.seriesMax - 1
+        let duration = "poller_http_request_duration_seconds_count{route=\"/\(last)\"} 1\n"
+        #expect(registry.text.contains(duration))
     }
 
     @Test("a destroyed gauge is not rendered any more, and the other gauges of its name are")
