@@ -41,8 +41,8 @@ extension Order {
     ///
     /// `polled_ms` has the time of each member's last event, and `granted_ms` that of the right. Both are left out if
     /// no time is known, as in orders that an earlier release stored. `fresh` is the right's ``Right/isFresh``, left out
-    /// if false. `grants` has the number of grants if there is no right, because the last one was released. An earlier
-    /// release reads neither. It begins again at 1 then, which charges nothing twice: no earlier right has led to money.
+    /// if false. `grants` has the number of grants before the last right if that was released. An earlier release reads
+    /// neither. It begins again at 1 then, which charges nothing twice: no earlier right has led to money.
     package var stored: String {
         let times = members.map(\.polledAt)
         var extra = ""

@@ -45,8 +45,9 @@ package struct OrderKey: Hashable, Sendable {
 /// money *after* the grant, because earlier events say nothing about a charge in progress. It is also free once the
 /// poll that got it has released it, because that poll has certainly charged nothing (``release(_:number:)``). So a
 /// member keeps it only while a charge may have been made. Each grant raises its number, which is part of the charge's
-/// idempotency key. If a store has lost its last writes, two members may have the same number. They then send the same
-/// key, and the upstream rejects the second charge.
+/// idempotency key. The key of a released right was not used, so the next grant has its number. If a store has lost its
+/// last writes, two members may have the same number. They then send the same key, and the upstream rejects the second
+/// charge.
 ///
 /// *Event numbers* begin again at 1 when a watch was purged and its source is enqueued again, and go back when the
 /// shard of the watch loses its last writes. So a lower number counts if its poll was later, unless it would take back
@@ -88,7 +89,7 @@ package struct Order: Hashable, Sendable {
         package let holder: WatchKey
         /// The number of the holder's last event at the grant; if its numbers began again, the last known one.
         package let seq: Int
-        /// The number of grants, from 1.
+        /// The number of grants, from 1; those that were released do not count.
         package let number: Int
         /// The time of the poll that got it, but later than a failure before the grant; `nil` if it is unknown.
         package var polledAt: Timestamp?
@@ -107,7 +108,7 @@ package struct Order: Hashable, Sendable {
     package private(set) var members: [Member]
     /// The current right to charge it; `nil` before the first grant, and after a release.
     package private(set) var right: Right?
-    /// The number of grants.
+    /// The number of grants; those that were released do not count.
     package private(set) var grants: Int
 
     /// Creates an order from the fields of a store; the defaults are those of a new one.
@@ -228,6 +229,9 @@ package struct Order: Hashable, Sendable {
             return false
         }
         right = nil
+        // Another number would be another key: if the store lost this release and later grants, the upstream would not
+        // recognise the charge of a later holder.
+        grants = max(number, 1) - 1
         version += 1
         return true
     }

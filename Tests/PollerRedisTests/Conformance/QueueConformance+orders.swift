@@ -210,10 +210,10 @@ extension QueueConformance {
             let kept = try await service.take(second)
             try bench.equal(kept, .refused(first.key), "before the release")
             try await service.release(1, of: first)
-            try bench.equal(try await service.take(second), .granted(2), "after the release")
+            try bench.equal(try await service.take(second), .granted(1), "after the release")
             // Another poll with the same right may have charged.
-            try bench.equal(try await service.take(second), .granted(2), "the same again")
-            try await service.release(2, of: second)
+            try bench.equal(try await service.take(second), .granted(1), "the same again")
+            try await service.release(1, of: second)
             let lost = try await service.take(first)
             try bench.equal(lost, .refused(second.key), "after two polls with one right")
         },

@@ -68,7 +68,7 @@ struct DeadlineFollowUpTests {
         let lease = Lease(first, at: now, for: .seconds(30))
         let decision = await handler.handle(LeasedItem(lease: lease, elapsed: { .zero }))
         #expect(decision?.change.events.isEmpty == true)
-        let wanted: Order.Answer = isReleased ? .granted(2) : .refused(first.key)
+        let wanted: Order.Answer = isReleased ? .granted(1) : .refused(first.key)
         #expect(try await orders.take(second, at: now) == wanted)
     }
 }
