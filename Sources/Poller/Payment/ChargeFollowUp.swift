@@ -154,17 +154,21 @@ package struct ChargeFollowUp: FollowUp {
                 return .postponed("order \(name) could not be read: \(error)", retryAfter: nil)
             }
         }
-        // The store may have been slow.
-        guard let limit = leased.limit(timeout) else {
-            return .postponed("the lease was about to end", retryAfter: nil)
-        }
-        let result = await charger.charge(
-            watch,
-            instruction,
-            by: right,
-            object: object,
-            timeout: limit
+        var result = ChargeResult.postponed(
+            "the lease was about to end",
+            retryAfter: nil,
+            isCertain: true
         )
+        // The store may have been slow.
+        if let limit = leased.limit(timeout) {
+            result = await charger.charge(
+                watch,
+                instruction,
+                by: right,
+                object: object,
+                timeout: limit
+            )
+        }
         // Until the next poll another attempt may be charged, unless a charge without this right is in doubt. If the
         // store does not answer, this attempt keeps the right.
         if case .postponed(_, _, true) = result, watch.state.charge == .none, let right {

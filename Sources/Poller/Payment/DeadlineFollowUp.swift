@@ -78,10 +78,14 @@ package struct DeadlineFollowUp: FollowUp {
                 return .postponed("order \(name) could not be read: \(error)", retryAfter: nil)
             }
         }
-        guard let limit = leased.limit(timeout) else {
-            return .postponed("the lease was about to end", retryAfter: nil)
+        var result = SettleResult.postponed(
+            "the lease was about to end",
+            retryAfter: nil,
+            isCertain: true
+        )
+        if let limit = leased.limit(timeout) {
+            result = await settler.settle(watch, by: act, timeout: limit)
         }
-        let result = await settler.settle(watch, by: act, timeout: limit)
         // Another hold of the order may be captured. If the store does not answer, this one keeps the right.
         if let right, result.isWithoutEffect { try? await orders?.release(right, of: watch) }
         return result

@@ -69,7 +69,8 @@ struct ChargeFollowUpTests {
         _ status: SourceStatus,
         object: String = "whole",
         _ charger: StubCharger,
-        orders: OrderService? = nil
+        orders: OrderService? = nil,
+        elapsed: @escaping @Sendable () -> Duration = { .zero }
     ) async throws -> Decision<WatchChange> {
         let seen = Observation(
             status: status,
@@ -83,7 +84,7 @@ struct ChargeFollowUpTests {
             logger: Sample.quiet
         )
         let lease = Lease(watch, at: VirtualTime.start + .seconds(10), for: .seconds(30))
-        let decision = await handler.handle(LeasedItem(lease: lease, elapsed: { .zero }))
+        let decision = await handler.handle(LeasedItem(lease: lease, elapsed: elapsed))
         return try #require(decision)
     }
 
@@ -139,6 +140,27 @@ struct ChargeFollowUpTests {
         let second = watch("src_2", order: order)
         _ = try await poll(second, .chargeable, charger, orders: orders)
         #expect(charger.charged.value == (isReleased ? [second.key.source] : []))
+    }
+
+    @Test("an attempt whose lease is about to end after the grant releases the right")
+    func slowStore() async throws {
+        let charger = StubCharger()
+        // The store answers shortly before the end of the lease.
+        let elapsed = Shared(Duration.zero)
+        let store = FakeOrderStore { elapsed.change { $0 = .milliseconds(29_500) } }
+        let orders = OrderService(store)
+        let order = OrderID(unchecked: "A77")
+        let late = try await poll(
+            watch(order: order),
+            .chargeable,
+            charger,
+            orders: orders,
+            elapsed: { elapsed.value }
+        )
+        #expect(late.change.lastError?.contains("lease") == true)
+        let second = watch("src_2", order: order)
+        _ = try await poll(second, .chargeable, charger, orders: orders)
+        #expect(charger.charged.value == [second.key.source])
     }
 
     @Test("a charge with a lost answer that is not listed yet is searched again, six times at most")
