@@ -262,7 +262,7 @@ package struct ChargeFacts: Hashable, Sendable {
     /// | failed | pending | failed |
     /// | dispute won, lost or an inquiry | only `disputed` | the known dispute |
     /// | all refunded, never disputed | only `disputed` | an open dispute: it began after the refund |
-    /// | more refunded | less refunded, and a failed refund | the failed refund, although another one may be newer |
+    /// | more refunded | less refunded, and a failed refund | the failed refund, unless another one is open |
     ///
     /// Refunds are always the current ones: a refund can fail, and then the shop has the money again
     /// (<https://docs.stripe.com/refunds#failed-refunds>).
@@ -280,7 +280,7 @@ package struct ChargeFacts: Hashable, Sendable {
         facts.presentment = presentment ?? earlier.presentment
         facts.isDuplicate = isDuplicate || earlier.isDuplicate
         guard !isStale else { return facts }
-        if let failedRefund {
+        if let failedRefund, refund?.isOpen != true {
             if refunded < earlier.refunded {
                 facts.refund = RefundProgress(failedRefund.status, earlier.refunded - refunded)
             } else if refund == nil, refunded == earlier.refunded, earlier.refund?.isOpen == false {

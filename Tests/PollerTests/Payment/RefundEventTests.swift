@@ -96,6 +96,22 @@ struct RefundEventTests {
         #expect(scenario.recorded.last?.payment?.refund == nil)
     }
 
+    @Test(
+        "an open refund is reported, although one that had succeeded has failed",
+        arguments: [RefundProgress.Status.pending, .requiresAction]
+    )
+    func replaced(status: RefundProgress.Status) {
+        var scenario = scenario()
+        scenario.reader.known["again"] = charge {
+            $0.refund = RefundProgress(status, 1099)
+            $0.failedRefund = RefundProgress(.failed, 1099)
+        }
+        _ = scenario.look("succeeded", "back")
+        let events = scenario.look("succeeded", "again")
+        #expect(events == ["payment.paid", status.eventType])
+        #expect(scenario.watch.reportedPayment?.refund == RefundProgress(status, 1099))
+    }
+
     @Test("a refund survives encoding, and a status of another release is ignored")
     func wire() {
         for status in RefundProgress.Status.allCases {
