@@ -108,6 +108,8 @@ struct ReturnPage {
                 "page": HTMLText.escaped(path.page),
                 "view": update.view,
                 "late": update.isLoadedAgain ? "load" : "words",
+                "lateTitle": HTMLText.escaped(update.laterMessage.title),
+                "lateText": HTMLText.escaped(update.laterMessage.text),
                 "test": isLive == false ? "<div id=\"test\">\(escaped(words, "test"))</div>" : "",
                 "code": code?.svg(label: words("label.code")) ?? "",
                 "notice": rows.notice(notice, words),
@@ -155,8 +157,6 @@ struct ReturnPage {
     private func text(_ values: [String: String], in words: PayerWords) -> String {
         let ofAll = [
             "language": words.language.htmlTag, "seq": "0",
-            "lateTitle": escaped(words, "page.late.title"),
-            "lateText": escaped(words, "page.late.text"),
             "logo": logo, "footer": footer(words),
         ]
         var html = ""

@@ -77,6 +77,8 @@ struct ReturnUpdate: Hashable {
     let payment: Payment
     let step: NextStep
     let payerMessage: PayerMessage
+    /// The message if nothing changes within some seconds.
+    let laterMessage: PayerMessage
     /// A digest of the rows, links and codes.
     ///
     /// The page reloads when it changes.
@@ -110,14 +112,14 @@ struct ReturnUpdate: Hashable {
         returnLink = purchase.returnLink
         state = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: isFirst)
         payerMessage = message(isFirst: isFirst)
-        let later = isFirst ? message(isFirst: false) : payerMessage
+        laterMessage = isFirst ? message(isFirst: false) : payerMessage
         self.form = PayerMessage.needsPayerAction(payment, step) ? form : nil
         let then = ReturnState(payment, step, isSetup: purchase.isSetup, isFirst: false)
         // In final states the link to the shop is a button.
         let shown =
             (then.isFinal ? ["final"] : []) + (self.form.map { ["\($0)"] } ?? [])
-            + (later.facts + later.details).flatMap { [$0.label, $0.value] }
-            + later.links.map(\.url)
+            + (laterMessage.facts + laterMessage.details).flatMap { [$0.label, $0.value] }
+            + laterMessage.links.map(\.url)
         // No text contains a line break, so the joined text is unambiguous.
         let digest = SHA256.hash(data: Array(shown.joined(separator: "\n").utf8))
         view = Base64URL.encode(Array(digest.prefix(6)))

@@ -79,6 +79,36 @@ struct ReturnActionTests {
         #expect(waiting.view != Self.page(.paid, branding: shop).update.view)
     }
 
+    @Test("a setup that takes longer is not called an order")
+    func lateSetup() {
+        let words = PayerWords.in(.en)
+        func html(isSetup: Bool) -> String {
+            ReturnPage().text(
+                ReturnUpdate(
+                    Payment(state: .awaitingCustomer),
+                    .none,
+                    of: Purchase(isSetup: isSetup),
+                    isFirst: true,
+                    in: words
+                ),
+                in: words,
+                seq: 1,
+                isLive: true,
+                path: ReturnPaths(
+                    WatchKey(
+                        account: .main,
+                        source: SourceID(unchecked: "seti_1"),
+                        kind: .setupIntent
+                    )
+                ),
+                loads: 0
+            )
+        }
+        let title = "data-late-title=\""
+        #expect(html(isSetup: false).contains(title + "Order received\""))
+        #expect(html(isSetup: true).contains(title + "Confirming your payment method\""))
+    }
+
     @Test("a transfer's payee is the upstream's, else the configured holder, else the shop")
     func payee() throws {
         var account = NextStep.BankAccount(scheme: "iban")
