@@ -195,11 +195,12 @@ struct ReturnPageRoutes {
     ) -> Response {
         let key = snapshot.watch.key
         let words = localizedWords(to: request, about: snapshot)
+        // Three loads without a script take at least ten seconds.
+        let update = update(of: snapshot, isFirst: loads < 3, after: notice, in: words)
         return pages[key.account].response(
-            // Three loads without a script take at least ten seconds.
-            update(of: snapshot, isFirst: loads < 3, after: notice, in: words),
+            update,
             in: words,
-            seq: snapshot.watch.seq,
+            seq: max(0, snapshot.watch.seq - (update.isOutdated ? 1 : 0)),
             isLive: UpstreamObject(snapshot.lastEvent).isLive,
             path: ReturnPaths(key),
             loads: loads,

@@ -83,10 +83,12 @@ struct ReturnUpdate: Hashable {
     ///
     /// The page reloads when it changes.
     let view: String
-    /// Whether the page is loaded again if nothing changes within some seconds.
-    ///
-    /// Then the customer is led on to the bank, or sees that the payment is still in its earlier state.
+    /// Whether the page is loaded again if nothing changes within some seconds, to lead the customer on to the bank.
     let isLoadedAgain: Bool
+    /// Whether the customer may have tried again since the last poll, so that the last event is not shown.
+    ///
+    /// A poll that finds no change records no event, so the page asks for the same event again.
+    let isOutdated: Bool
     /// The form on the page.
     let form: PayerForm?
     /// The shop's return link of this payment, if it differs from the usual one.
@@ -94,8 +96,8 @@ struct ReturnUpdate: Hashable {
 
     /// Creates the content for a payment.
     ///
-    /// `isFirst`: the customer has just returned, so the bank may still be processing. `isOutdated`: the customer may
-    /// have tried again since the last poll. `form`: the form of this page, shown as long as it is requested.
+    /// `isFirst`: the customer has just returned, so the bank may still be processing. `form`: the form of this page,
+    /// shown as long as it is requested.
     init(
         _ payment: Payment,
         _ step: NextStep,
@@ -123,7 +125,8 @@ struct ReturnUpdate: Hashable {
         // No text contains a line break, so the joined text is unambiguous.
         let digest = SHA256.hash(data: Array(shown.joined(separator: "\n").utf8))
         view = Base64URL.encode(Array(digest.prefix(6)))
-        isLoadedAgain = state == .confirming && (then == .action || isOutdated)
+        isLoadedAgain = state == .confirming && then == .action
+        self.isOutdated = isOutdated
     }
 
     /// Creates the content for a watch.

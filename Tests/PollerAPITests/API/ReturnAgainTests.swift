@@ -1,6 +1,7 @@
 import PollerIdentity
 import PollerLocalization
 import PollerPayments
+import PollerQueue
 import PollerTesting
 import PollerWatches
 import Testing
@@ -47,12 +48,12 @@ struct ReturnAgainTests {
     func outdated(state: PaymentState) {
         let snapshot = snapshot(state, returned: 5)
         let first = ReturnUpdate(snapshot, isFirst: true, in: .in(.en))
-        #expect(first.state == .confirming && !first.state.isFinal && first.isLoadedAgain)
+        #expect(first.state == .confirming && !first.state.isFinal && first.isOutdated)
         #expect(first.payment.state == .awaitingCustomer)
         #expect(!first.payerMessage.text.contains("not been charged"))
         // The page stays open without a poll as well.
         let later = ReturnUpdate(snapshot, isFirst: false, in: .in(.en))
-        #expect(later.state == .waiting && !later.isLoadedAgain)
+        #expect(later.state == .waiting && later.isOutdated)
     }
 
     @Test("a failure is shown that was polled after the return, or that permits no other attempt")
@@ -68,8 +69,34 @@ struct ReturnAgainTests {
         for (snapshot, state) in shown {
             for isFirst in [true, false] {
                 let update = ReturnUpdate(snapshot, isFirst: isFirst, in: .in(.en))
-                #expect(update.state == state && !update.isLoadedAgain)
+                #expect(update.state == state && !update.isOutdated)
             }
+        }
+    }
+
+    @Test("the page shows an earlier failure once a poll has found it unchanged")
+    func unchanged() async throws {
+        let pages = ReturnPageTests()
+        try await pages.run("pi_1") { api in
+            try await api.see("pi_1", "requires_payment_method", payment: .failed)
+            // The return is later than the poll, by the store's clock.
+            try await Task.sleep(for: .milliseconds(5))
+            let cookie = try await pages.arrive(api, "pi_1")
+            let page = try await api.fetch("/r/pi_1", headers: ["Cookie": cookie]).text
+            #expect(page.contains(#"data-state="confirming""#) && page.contains(#"data-seq="0""#))
+            let state = "/r/pi_1/state?after_seq=0"
+            #expect(try await api.fetch(state, headers: ["Cookie": cookie]).status == 304)
+            try await api.work(on: "pi_1") { lease, now in
+                var state = lease.item.state
+                state.lastPolledAt = now
+                return Commit(
+                    ref: lease.ref,
+                    verdict: .next(after: .zero),
+                    change: WatchChange(state: state)
+                )
+            }
+            let update = try await api.fetch(state, headers: ["Cookie": cookie])
+            #expect(update.status == 200 && update.text.contains(#""state":"failed""#))
         }
     }
 }
