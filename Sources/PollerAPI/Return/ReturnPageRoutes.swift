@@ -247,8 +247,8 @@ struct ReturnPageRoutes {
             )
         }
         defer { limits.leave(key.id) }
-        // A poll that finds no change records no event, so the page soon asks again.
-        let isOutdated = known?.isOlderThanReturn ?? false
+        // A poll that finds no change records no event, so the page soon asks again; while polls fail, it has time.
+        let isOutdated = known.map { $0.isOlderThanReturn && $0.lastError == nil } ?? false
         let found = try await polls.first(
             within: isOutdated ? min(input.wait, ReturnLimits.pollWait) : input.wait,
             matching: Interest(in: .watch(key), afterSeq: afterSeq)

@@ -245,14 +245,14 @@ extension PaymentState {
 }
 
 extension WatchSnapshot {
-    /// Whether an unpaid intent was last polled before a hint such as the customer's return.
+    /// Whether an unpaid intent was last polled before a hint such as the customer's return, or without an answer.
     ///
     /// The customer may have tried again since, and the next poll is due.
     var isOlderThanReturn: Bool {
         guard closed == nil, watch.state.status?.awaitsPayer == true,
             let polledAt = watch.state.lastPolledAt, let hintedAt = watch.hintedAt
         else { return false }
-        return polledAt < hintedAt
+        return polledAt < hintedAt || lastError != nil
     }
 }
 

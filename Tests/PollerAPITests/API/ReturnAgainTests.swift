@@ -18,7 +18,8 @@ struct ReturnAgainTests {
         _ kind: SourceKind = .paymentIntent,
         status: String = "requires_payment_method",
         returned seconds: Int,
-        closed: ClosedReason? = nil
+        closed: ClosedReason? = nil,
+        lastError: String? = nil
     ) -> WatchSnapshot {
         let polledAt = Samples.start + .seconds(60)
         let watch = Watch(
@@ -38,15 +39,18 @@ struct ReturnAgainTests {
             nextStep: .chooseMethod,
             polledAt: polledAt
         )
-        return WatchSnapshot(watch, closed: closed, lastEvent: event)
+        return WatchSnapshot(watch, closed: closed, lastError: lastError, lastEvent: event)
     }
 
     @Test(
-        "an earlier failure is not shown before a poll that follows the customer's return",
-        arguments: [PaymentState.failed, .expired]
+        "an earlier failure is not shown before an answered poll after the customer's return",
+        arguments: [
+            (PaymentState.failed, 5, nil), (.expired, 5, nil),
+            (.failed, -5, "rate limited by the upstream"),
+        ] as [(PaymentState, Int, String?)]
     )
-    func outdated(state: PaymentState) {
-        let snapshot = snapshot(state, returned: 5)
+    func outdated(state: PaymentState, returned: Int, lastError: String?) {
+        let snapshot = snapshot(state, returned: returned, lastError: lastError)
         let first = ReturnUpdate(snapshot, isFirst: true, in: .in(.en))
         #expect(first.state == .confirming && !first.state.isFinal && first.isOutdated)
         #expect(first.payment.state == .awaitingCustomer)
