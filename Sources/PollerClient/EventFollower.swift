@@ -58,6 +58,8 @@ public struct EventFollower: AsyncSequence, Sendable {
     /// The state of one reader.
     public struct Iterator: AsyncIteratorProtocol {
         private let follower: EventFollower
+        /// The watches. From the start on, each has an account.
+        private var names: [WatchName]
         private var start: EventStart
         private var subscription: EventSubscription
         private var hasBegun = false
@@ -70,13 +72,9 @@ public struct EventFollower: AsyncSequence, Sendable {
 
         init(follower: EventFollower, start: EventStart) {
             self.follower = follower
+            names = follower.names
             self.start = start
-            subscription = EventSubscription(
-                follower.client,
-                names: follower.names,
-                account: follower.account,
-                types: follower.types
-            )
+            subscription = follower.subscription(to: follower.names)
         }
 
         /// Returns the next event, however long it takes, and never returns `nil`.
@@ -112,7 +110,8 @@ public struct EventFollower: AsyncSequence, Sendable {
 
         /// Takes the cursor first, then the history of the named watches.
         private mutating func begin() async throws {
-            if !follower.names.isEmpty {
+            if !names.isEmpty {
+                try await nameAccounts()
                 let page = try await follower.client.events(from: .now, limit: 1)
                 if let next = page.next { start = .cursor(next) }
                 try await readHistory()
@@ -120,8 +119,18 @@ public struct EventFollower: AsyncSequence, Sendable {
             hasBegun = true
         }
 
+        /// Adds the account to names without one, because every event has an account.
+        private mutating func nameAccounts() async throws {
+            guard names.contains(where: { $0.account == nil }),
+                let account = try await follower.client.defaultAccount()
+            else { return }
+            names = names.map {
+                WatchName($0.source, account: $0.account ?? account, kind: $0.kind)
+            }
+            subscription = follower.subscription(to: names)
+        }
+
         private mutating func read() async throws {
-            let names = follower.names
             let batch: EventSubscription.Batch
             do {
                 batch = try await subscription.read(from: start)
@@ -151,7 +160,7 @@ public struct EventFollower: AsyncSequence, Sendable {
         }
 
         private mutating func readHistory() async throws {
-            for name in follower.names {
+            for name in names {
                 var hasMore = true
                 while hasMore {
                     let seq = seqs[name] ?? follower.afterSeq
@@ -169,17 +178,21 @@ public struct EventFollower: AsyncSequence, Sendable {
         }
 
         private mutating func report(_ event: Received<Event>) {
-            guard !follower.names.isEmpty else {
+            guard !names.isEmpty else {
                 pending.append(.event(event))
                 return
             }
-            guard let name = follower.names.first(where: { $0.names(event) }),
+            guard let name = names.first(where: { $0.names(event) }),
                 event.seq > seqs[name] ?? follower.afterSeq
             else { return }
             seqs[name] = event.seq
             guard follower.includes(event) else { return }
             pending.append(.event(event))
         }
+    }
+
+    private func subscription(to names: [WatchName]) -> EventSubscription {
+        EventSubscription(client, names: names, account: account, types: types)
     }
 
     /// Whether an event has a requested type.

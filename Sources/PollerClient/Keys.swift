@@ -25,4 +25,15 @@ extension PollerClient {
     public func revoke(key id: String) async throws -> Received<AccessKey> {
         try await send(.DELETE, "/v1/keys/\(Self.percentEncoded(id))").received("a key")
     }
+
+    /// Returns the account of a request that has none: `default`, or the only account of a bound key.
+    ///
+    /// Returns `nil` if the server rejects such requests, because the key has several other accounts.
+    func defaultAccount() async throws -> String? {
+        let caller: KeyHolder = try await send(.GET, "/v1/caller").value()
+        guard let accounts = caller.accounts, !accounts.contains("default") else {
+            return "default"
+        }
+        return accounts.count == 1 ? accounts.first : nil
+    }
 }

@@ -123,7 +123,9 @@ extension PollerClient {
 public struct WatchName: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The upstream's id: `src_…`, `pi_…`.
     public let source: String
-    /// The account at the upstream, or `nil` for the server's `default`.
+    /// The account at the upstream.
+    ///
+    /// `nil` means `default`, or the only account of a key that is bound to another one.
     public let account: String?
     /// The kind: `source`, `payment_intent`, `setup_intent`, `charge` or `http`.
     ///
@@ -151,8 +153,8 @@ public struct WatchName: Hashable, Sendable, ExpressibleByStringLiteral, CustomS
 
     var query: [(String, String?)] { [("account", account), ("kind", kind)] }
 
-    /// Whether an event belongs to this watch.
+    /// Whether an event belongs to this watch, whose account must be set.
     func names(_ event: Received<Event>) -> Bool {
-        event.source == source && event.account == (account ?? "default")
+        event.source == source && event.account == account
     }
 }

@@ -122,6 +122,21 @@ struct PollerClientTests {
         }
     }
 
+    @Test("a key of one account follows a watch without its account", .timeLimit(.minutes(5)))
+    func followBound() async throws {
+        let key = "key-of-acme-0123456789"
+        try await LiveAPI.run(keys: KeyFile(text: "\(key) role=admin account=acme")) { api in
+            let client = try api.client(key: key)
+            let watch = try await client.enqueue(WatchRequest("src_1"))
+            #expect(watch.account == "acme")
+            try await api.see("src_1", "pending")
+            var events = client.events(for: "src_1").makeAsyncIterator()
+            #expect(try await events.next()?.status == "pending")
+            try await api.see("src_1", "consumed", final: true)
+            #expect(try await events.next()?.status == "consumed")
+        }
+    }
+
     @Test("after a gap in the log, a follower reads the history and repeats no event")
     func followOverGap() async throws {
         try await LiveAPI.run(partitions: 1) { api in
