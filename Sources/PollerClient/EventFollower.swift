@@ -4,9 +4,10 @@ public import PollerWire
 ///
 /// No event is lost. A follower keeps a cursor into the log of all events and reads after it, from the gateway's event
 /// stream or by long polls. For named watches it takes the cursor *before* it reads their history. Events recorded
-/// between the two arrive twice and are returned once, by their seq. If the server reports that the log was trimmed
-/// after the cursor, the history of the named watches is read again by seq. Transient failures are retried without
-/// limit. Other failures, and failures before the first response, are thrown.
+/// between the two arrive twice and are returned once, by their seq and ID. If the server reports that events after the
+/// cursor are no longer in the log, the history of the named watches is read again. After a failover that lost returned
+/// events, the events that replace them are returned, with the same seqs. Transient failures are retried without limit.
+/// Other failures, and failures before the first response, are thrown.
 public struct EventFollower: AsyncSequence, Sendable {
     /// An element of the sequence.
     public enum Element: Hashable, Sendable {
@@ -66,8 +67,8 @@ public struct EventFollower: AsyncSequence, Sendable {
         private var hasAnswered = false
         private var isInOutage = false
         private var pending: [Element] = []
-        /// The last returned seq by watch, for named watches only.
-        private var seqs: [WatchName: Int] = [:]
+        /// The returned events by watch, for named watches only.
+        private var progress: [WatchName: WatchProgress] = [:]
         private var backoff = Backoff()
 
         init(follower: EventFollower, start: EventStart) {
@@ -135,7 +136,7 @@ public struct EventFollower: AsyncSequence, Sendable {
             do {
                 batch = try await subscription.read(from: start)
             } catch PollerError.problem(let problem) where problem.field == "cursor" {
-                // The store has been replaced. Only the history by seq is left.
+                // The store has been replaced. Only the history is left.
                 start = names.isEmpty ? .oldest : .now
                 hasBegun = false
                 pending.append(.gap)
@@ -161,17 +162,20 @@ public struct EventFollower: AsyncSequence, Sendable {
 
         private mutating func readHistory() async throws {
             for name in names {
+                var after = follower.afterSeq
                 var hasMore = true
                 while hasMore {
-                    let seq = seqs[name] ?? follower.afterSeq
                     let page: Page<Event>
                     do {
-                        page = try await follower.client.events(of: name, after: seq)
+                        page = try await follower.client.events(of: name, after: after)
                     } catch PollerError.problem(let problem) where problem.status == 404 {
                         break  // Not enqueued yet: everything is still to come.
                     }
-                    if page.hasGap, seq > 0 { pending.append(.gap) }
+                    guard let first = page.items.first, let last = page.items.last else { break }
+                    let seq = progress[name]?.seq ?? follower.afterSeq
+                    if seq > 0, first.seq > seq, first.seq - seq > 1 { pending.append(.gap) }
                     for event in page.items { report(event) }
+                    after = last.seq
                     hasMore = page.hasMore
                 }
             }
@@ -182,11 +186,11 @@ public struct EventFollower: AsyncSequence, Sendable {
                 pending.append(.event(event))
                 return
             }
-            guard let name = names.first(where: { $0.names(event) }),
-                event.seq > seqs[name] ?? follower.afterSeq
-            else { return }
-            seqs[name] = event.seq
-            guard follower.includes(event) else { return }
+            guard let name = names.first(where: { $0.names(event) }) else { return }
+            var watch = progress.removeValue(forKey: name) ?? WatchProgress(seq: follower.afterSeq)
+            let isNew = watch.take(event)
+            progress[name] = watch
+            guard isNew, follower.includes(event) else { return }
             pending.append(.event(event))
         }
     }
@@ -206,6 +210,35 @@ public struct EventFollower: AsyncSequence, Sendable {
     }
 }
 
+/// The position of a follower in the events of one watch.
+private struct WatchProgress {
+    /// The number of events of a watch that the server keeps.
+    private static let keptMax = 100
+
+    /// The seq of the last event.
+    private(set) var seq: Int
+    /// The IDs of the last events, by seq: of all that the server keeps, and of some before them.
+    private var ids: [Int: String] = [:]
+
+    init(seq: Int) {
+        self.seq = seq
+    }
+
+    /// Moves to an event, and returns whether it is new.
+    ///
+    /// An event with the seq of an earlier one is new if its ID differs: the store has lost the earlier one.
+    mutating func take(_ event: Received<Event>) -> Bool {
+        if event.seq <= seq {
+            guard let earlier = ids[event.seq], earlier != event.id else { return false }
+            ids = ids.filter { $0.key < event.seq }
+        }
+        seq = event.seq
+        ids[seq] = event.id
+        if ids.count > 2 * Self.keptMax { ids = ids.filter { $0.key > seq - Self.keptMax } }
+        return true
+    }
+}
+
 /// The events of one watch, each once, in order of `seq`, until the watch has ended.
 ///
 /// ```swift
@@ -214,8 +247,9 @@ public struct EventFollower: AsyncSequence, Sendable {
 /// }
 /// ```
 /// It ends after the event with a `closedReason`, and at once if that was before `after`. If the source is not watched
-/// yet, the sequence waits for it. A jump in `seq` means that older events are no longer kept. Leaving the loop, or
-/// cancelling its task, closes the connection.
+/// yet, the sequence waits for it. A jump in `seq` means that older events are no longer kept. After a failover that
+/// lost returned events, the events that replace them are returned, with the same seqs. Leaving the loop, or cancelling
+/// its task, closes the connection.
 ///
 /// *Errors*: as for ``EventFollower``, transient failures after the first response are retried.
 public struct WatchEvents: AsyncSequence, Sendable {

@@ -9,9 +9,14 @@ import Testing
 @Suite("Client event streams over the gateway")
 struct EventStreamClientTests {
     /// Returns an event of a source as the gateway sends it.
-    private static func event(_ source: String, seq: Int, closed: String? = nil) -> String {
+    private static func event(
+        _ source: String,
+        seq: Int,
+        closed: String? = nil,
+        id: String = "evt"
+    ) -> String {
         """
-        {"id":"evt_\(source)_\(seq)","type":"source.s\(seq)","account":"default","source":"\(source)",\
+        {"id":"\(id)_\(source)_\(seq)","type":"source.s\(seq)","account":"default","source":"\(source)",\
         "kind":"source","seq":\(seq),"run":1,"previous_status":null,"status":"s\(seq)",\
         "final":\(closed != nil),"closed_reason":\(closed.map { "\"\($0)\"" } ?? "null"),"object":null,\
         "observed":{"polled_at":"2026-11-20T09:30:00.125Z","lag_ms":3}}
@@ -118,6 +123,38 @@ struct EventStreamClientTests {
                 #expect(try await events.next()?.seq == 1)
                 try await api.see("src_1", "s2")
                 gate.yield()
+                #expect(try await events.next()?.seq == 2)
+            }
+        }
+    }
+
+    @Test(
+        "after a failover, the events that replace lost ones are returned",
+        .timeLimit(.minutes(5))
+    )
+    func replacements() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            let (gates, gate) = AsyncStream.makeStream(of: Void.self)
+            try await ScriptedGateway.run { connection in
+                try await connection.begin()
+                let lost = Self.event("src_1", seq: 1, id: "lost")
+                try await connection.send("id: c1\ndata: \(lost)\n\n")
+                try await connection.send("id: c2\ndata: \(Self.event("src_1", seq: 1))\n\n")
+                for await _ in gates { break }
+                try await connection.send("event: reset\nid: c3\ndata: {\"reason\":\"x\"}\n\n")
+                try await connection.send("id: c4\ndata: \(Self.event("src_1", seq: 2))\n\n")
+                await connection.hold()
+            } _: { gateway, port in
+                var events = try client(api, gateway: port).events(for: "src_1")
+                    .makeAsyncIterator()
+                #expect(try await events.next()?.id == "lost_src_1_1")
+                #expect(try await events.next()?.id == "evt_src_1_1")
+                // The history has a third event with this seq.
+                try await api.see("src_1", "chargeable")
+                gate.yield()
+                let third = try await events.next()
+                #expect(third?.seq == 1 && third?.status == "chargeable")
                 #expect(try await events.next()?.seq == 2)
             }
         }
