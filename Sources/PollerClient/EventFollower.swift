@@ -246,10 +246,10 @@ private struct WatchProgress {
 ///     try await save(event)  // store event.seq: resume there after a crash
 /// }
 /// ```
-/// It ends after the event with a `closedReason`, and at once if that was before `after`. If the source is not watched
-/// yet, the sequence waits for it. A jump in `seq` means that older events are no longer kept. After a failover that
-/// lost returned events, the events that replace them are returned, with the same seqs. Leaving the loop, or cancelling
-/// its task, closes the connection.
+/// It ends after the event with a `closedReason`, unless the source has been enqueued again by then, and at once if that
+/// event was before `after`. If the source is not watched yet, the sequence waits for it. A jump in `seq` means that
+/// older events are no longer kept. After a failover that lost returned events, the events that replace them are
+/// returned, with the same seqs. Leaving the loop, or cancelling its task, closes the connection.
 ///
 /// *Errors*: as for ``EventFollower``, transient failures after the first response are retried.
 public struct WatchEvents: AsyncSequence, Sendable {
@@ -267,8 +267,13 @@ public struct WatchEvents: AsyncSequence, Sendable {
 
     /// The state of one reader.
     public struct Iterator: AsyncIteratorProtocol {
+        /// The duration of a long poll while the watch is open again.
+        private static let wait = Duration.seconds(10)
+
         private let events: WatchEvents
         private var follower: EventFollower.Iterator
+        /// The last event, if it closed the watch.
+        private var closing: Received<Event>?
         private var hasBegun = false
         private var isOver = false
 
@@ -282,13 +287,42 @@ public struct WatchEvents: AsyncSequence, Sendable {
         public mutating func next() async throws -> Received<Event>? {
             if !hasBegun { isOver = try await hasEndedBefore() }
             hasBegun = true
+            if let closing { isOver = try await hasEnded(with: closing) }
+            closing = nil
             while !isOver {
                 // A gap is visible in the seq of the next event.
                 guard case .event(let event)? = try await follower.next() else { continue }
-                isOver = event.closedReason != nil
+                if event.closedReason != nil { closing = event }
                 return event
             }
             return nil
+        }
+
+        /// Whether no event follows one that closed the watch.
+        ///
+        /// A source that was enqueued again has events of later runs. A closed watch is open again for a poll of its
+        /// payment, which may record no event.
+        private func hasEnded(with last: Received<Event>) async throws -> Bool {
+            let client = events.client
+            var backoff = Backoff()
+            while true {
+                do {
+                    let watch = try await client.watch(events.name)
+                    guard watch.seq <= last.seq else { return false }
+                    guard watch.isOpen, watch.run > last.run else { return true }
+                    let newer = try await client.watch(
+                        events.name,
+                        after: last.seq,
+                        wait: Self.wait
+                    )
+                    guard newer == nil else { return false }
+                    backoff.reset()
+                } catch PollerError.problem(let problem) where problem.status == 404 {
+                    return true
+                } catch let error as PollerError where error.isTransient {
+                    try await backoff.sleep(atLeast: error.retryAfter)
+                }
+            }
         }
 
         /// Whether the watch ended at or before the starting position.

@@ -137,6 +137,25 @@ struct PollerClientTests {
         }
     }
 
+    @Test(
+        "the events of a source that was enqueued again end when it is closed again",
+        .timeLimit(.minutes(5))
+    )
+    func followAgain() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            try await api.see("src_1", "failed", final: true)
+            try await api.enqueue("src_1")
+            var events = try api.client().events(for: "src_1").makeAsyncIterator()
+            #expect(try await events.next()?.closedReason == "settled")
+            try await api.see("src_1", "pending")
+            #expect(try await events.next()?.status == "pending")
+            try await api.see("src_1", "consumed", final: true)
+            #expect(try await events.next()?.status == "consumed")
+            #expect(try await events.next() == nil)
+        }
+    }
+
     @Test("after a gap in the log, a follower reads the history and repeats no event")
     func followOverGap() async throws {
         try await LiveAPI.run(partitions: 1) { api in
