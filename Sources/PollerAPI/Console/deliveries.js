@@ -1,6 +1,6 @@
 // The list of deliveries with their attempts, and retries.
 
-import { api, at, collect, endpointLink, may, maybe, paymentLink } from "./api.js";
+import { api, at, collect, endpointLink, may, maybe, orderLink, paymentLink } from "./api.js";
 import { h, show } from "./dom.js";
 import { showMessage } from "./messages.js";
 import { act, age, badge, excerpt, head, id, pager, table, tabs } from "./parts.js";
@@ -113,7 +113,7 @@ function attemptsOf(row) {
 export function deliveryTable(rows, { refresh, isOne = false, nothing = "No deliveries match this filter." }) {
   return table(isOne ? "Deliveries to this endpoint" : "Deliveries", [
     { name: "Order", cell: (row) => [h("a", {
-      href: row.kind === "order" ? `#/orders/${encodeURIComponent(row.source)}` : paymentLink(row),
+      href: row.kind === "order" ? orderLink(row.source, row.account) : paymentLink(row),
       class: order(row) ? "row cut" : "row id cut", title: order(row) ?? row.source, "data-key": `row ${row.id}`,
     }, order(row) ?? row.source),
     h("span", { class: "soft small cut under" }, row.kind === "order" ? "order event" : payments.get(nameOf(row))?.customer ?? ""),

@@ -1,6 +1,6 @@
 // The overview: issues with their remedies, counts, charts, latest changes.
 
-import { api, at, collect, may, maybe, paymentLink } from "./api.js";
+import { api, at, collect, may, maybe, orderLink, paymentLink } from "./api.js";
 import { chart } from "./charts.js";
 import { h, pause } from "./dom.js";
 import { issues, laneBadge } from "./issues.js";
@@ -156,7 +156,7 @@ function changes() {
     : h("ol", { class: "changes" }, events.slice(0, 12).map((event) => {
       const { text, colour } = eventLabel(event);
       const href = event.kind === "order"
-        ? `#/orders/${encodeURIComponent(event.order ?? event.source)}` : paymentLink(event);
+        ? orderLink(event.order ?? event.source, event.account) : paymentLink(event);
       return h("li", null,
         h("time", { class: "soft", datetime: event.observed?.polled_at }, timeOfDay(event.observed?.polled_at ?? Date.now())),
         h("a", { href, "data-key": `event ${event.id}` }, event.order ?? event.source),

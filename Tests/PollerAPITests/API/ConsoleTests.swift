@@ -121,6 +121,15 @@ struct ConsoleTests {
         }
     }
 
+    @Test("one function makes all links to an order, because the account is part of them")
+    func orderLinks() throws {
+        let made = Self.scripts.filter { $0.value.contains("#/orders/${") }
+        #expect(made.keys.sorted() == ["api.js"])
+        let links = Self.scripts.values.joined().matches(of: /orderLink\(([^()]+)\)/)
+        #expect(links.count >= 6)
+        for link in links { #expect(link.output.1.contains("account"), "\(link.output.0)") }
+    }
+
     @Test("every route and scope that the console uses exists")
     func routes() async throws {
         // Routes that the console probes and shows only if they exist.
