@@ -193,7 +193,7 @@ package struct APIServer: Service {
             StreamTokenRoutes(issuer: backend.streamTokens, keys: keys, reader: reader)
                 .routes,
             KeyRoutes(store: backend.keys, ring: keys, reader: reader).routes,
-            AuditRoutes(trail: backend.trail).routes,
+            AuditRoutes(trail: backend.trail, gate: scans.gate).routes,
             MailRoutes(preferences: backend.mail, reader: reader, now: keys.now).routes,
             UnsubscribeRoutes(
                 preferences: backend.mail,

@@ -44,6 +44,7 @@ struct AuditRoutes {
     )
 
     let trail: (any AuditTrail)?
+    let gate: ScanGate
 
     var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
 
@@ -51,15 +52,29 @@ struct AuditRoutes {
         guard let trail else { throw Problem(.notFound, "This server has no audit log.") }
         var query = query
         query.accounts = context.caller.accounts
-        var page = try await trail.entries(query)
-        // The number of entries of other accounts in between must stay hidden, so the whole trail is searched.
-        while !query.accounts.isAll, page.items.count < query.limit, let next = page.next {
-            var rest = query
-            (rest.cursor, rest.limit) = (next, query.limit - page.items.count)
-            let more = try await trail.entries(rest)
-            page = ListPage(items: page.items + more.items, next: more.next)
+        let found = try await page(of: trail, query, for: context.caller)
+        return Response(found.wire(for: context) { PollerWire.AuditEntry($0) })
+    }
+
+    /// Returns a page that does not depend on the number of other accounts' changes.
+    ///
+    /// A bound key may read the whole trail for a page, so its requests take turns.
+    private func page(
+        of trail: any AuditTrail,
+        _ query: AuditQuery,
+        for caller: Caller
+    ) async throws -> ListPage<PollerOperations.AuditEntry> {
+        guard !query.accounts.isAll else { return try await trail.entries(query) }
+        return try await gate.run(for: caller.name) {
+            var page = try await trail.entries(query)
+            while page.items.count < query.limit, let next = page.next {
+                var rest = query
+                (rest.cursor, rest.limit) = (next, query.limit - page.items.count)
+                let more = try await trail.entries(rest)
+                page = ListPage(items: page.items + more.items, next: more.next)
+            }
+            return page
         }
-        return Response(page.wire(for: context) { PollerWire.AuditEntry($0) })
     }
 }
 

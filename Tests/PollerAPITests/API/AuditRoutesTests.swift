@@ -8,6 +8,7 @@ import PollerPayments
 import PollerQueue
 import PollerTesting
 import PollerWatches
+import Synchronization
 import Testing
 
 @testable import PollerAPI
@@ -50,6 +51,25 @@ struct AuditRoutesTests {
         let answer = try await api.get("/v1/audit?limit=500&\(query)", headers: Self.headers(key))
         #expect(answer.status == 200, "\(answer.text)")
         return answer.list("data")
+    }
+
+    @Test("a bound key searches the trail once at a time")
+    func oneAtATime() async throws {
+        let reads = SlowReads()
+        try await LiveAPI.run(
+            keys: KeyFile(text: Self.keys),
+            trailInFront: reads.inFront
+        ) { api in
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        try await api.get("/v1/audit", headers: Self.headers(Self.acme)).status
+                    }
+                }
+                for try await status in group { #expect(status == 200) }
+            }
+            #expect(reads.most == 1)
+        }
     }
 
     @Test("every route that writes is audited or states a reason")
@@ -344,5 +364,41 @@ private struct Stage {
             ])
         }
         return id.description
+    }
+}
+
+/// Delays the reads of a trail, and counts those that run at the same time.
+///
+/// A class, because the server and the test share it.
+private final class SlowReads: Sendable {
+    private let counts = Mutex((running: 0, most: 0))
+
+    /// The highest number of concurrent reads.
+    var most: Int { counts.withLock { $0.most } }
+
+    func inFront(of trail: any AuditTrail) -> any AuditTrail { Slowed(base: trail, reads: self) }
+
+    private struct Slowed: AuditTrail {
+        let base: any AuditTrail
+        let reads: SlowReads
+
+        func note(
+            _ change: AuditedChange
+        ) async throws(StoreError) -> PollerOperations.AuditEntry {
+            try await base.note(change)
+        }
+
+        func entries(
+            _ query: AuditQuery
+        ) async throws(StoreError) -> ListPage<PollerOperations.AuditEntry> {
+            reads.counts.withLock { counts in
+                counts.running += 1
+                counts.most = max(counts.most, counts.running)
+            }
+            defer { reads.counts.withLock { $0.running -= 1 } }
+            // Enough time for the other requests to arrive.
+            try? await Task.sleep(for: .milliseconds(200))
+            return try await base.entries(query)
+        }
     }
 }

@@ -55,6 +55,7 @@ struct LiveAPI: HTTPServer {
         archives: ArchiveKeys = .ephemeral,
         keyStoreInFront: (any KeyStore) -> any KeyStore = { $0 },
         endpointStoreInFront: (any EndpointStore) -> any EndpointStore = { $0 },
+        trailInFront: (any AuditTrail) -> any AuditTrail = { $0 },
         _ body: (LiveAPI) async throws -> Void
     ) async throws {
         let stores = try await RedisStores(partitions: partitions)
@@ -86,7 +87,7 @@ struct LiveAPI: HTTPServer {
             checks: checks,
             archives: archives,
             keys: keyStoreInFront(stores.keys),
-            trail: stores.trail,
+            trail: trailInFront(stores.trail),
             activity: stores.activity,
             incidents: stores.incidents,
             setAside: stores.suspects,
