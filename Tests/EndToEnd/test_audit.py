@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -145,6 +146,17 @@ def test_a_key_created_by_pollerd_is_in_the_trail_and_shown_by_follow(closed: Cl
     assert {(entry["by"], entry["action"]) for entry in entries} == {("pollerd", "createKey")}
     assert all(entry["after"]["role"] == "viewer" and "address" not in entry for entry in entries)
     assert not any(key in told for key in made)
+
+
+def test_follow_writes_absolute_times_to_a_pipe(closed: Cluster, tmp_path: Path):
+    env = {"POLLER_URL": closed.api.url, "POLLER_API_KEY": ADA}
+    following = Process("piped", [program("pollerctl"), "audit", "--follow", "--since", "1h"], tmp_path, env).start()
+    try:
+        assert ctl(closed, ADA, "lane", "pause", "piped/sources").returncode == 0
+        change = following.line(r"^(.*)\tada\tpauseLane\t.*piped/sources")
+        assert re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:.]+Z", change[1]), change[1]
+    finally:
+        following.end()
 
 
 def test_a_key_whose_answer_is_lost_is_in_the_trail_with_an_unknown_result(closed: Cluster):

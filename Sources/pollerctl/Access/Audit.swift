@@ -123,12 +123,8 @@ extension Received<AuditEntry> {
     /// Prints the change on one line: the server's JSON, or text.
     fileprivate func show(json isJSON: Bool) {
         guard !isJSON else { return Terminal.printJSON(json) }
-        let separator = Terminal.isInteractive ? "  " : "\t"
         let row = AuditEntry.columns.map { $0.cell(value) }
-        let cells = Terminal.isInteractive ? row.filter { $0.text != "-" } : row
-        Terminal.printLine(
-            cells.map { Terminal.coloured($0.text, $0.colour) }.joined(separator: separator)
-        )
+        Terminal.printLine(Terminal.isInteractive ? row.filter { $0.text != "-" } : row)
     }
 }
 
