@@ -159,6 +159,26 @@ def test_follow_writes_absolute_times_to_a_pipe(closed: Cluster, tmp_path: Path)
         following.end()
 
 
+def test_follow_continues_after_an_outage_of_the_api(closed: Cluster, tmp_path: Path):
+    env = {"POLLER_URL": closed.api.url, "POLLER_API_KEY": ADA}
+    following = Process("outage", [program("pollerctl"), "audit", "--follow", "--since", "1h"], tmp_path, env).start()
+    try:
+        assert ctl(closed, ADA, "lane", "pause", "outage/sources").returncode == 0
+        following.line(r"\tpauseLane\t.*outage/sources")
+        closed.api_process.freeze()
+        try:
+            wait_until(
+                lambda: "continue from here" in following.stderr() or not following.running, 60, "the outage is reported"
+            )
+        finally:
+            closed.api_process.thaw()
+        assert ctl(closed, ADA, "lane", "resume", "outage/sources").returncode == 0
+        following.line(r"\tresumeLane\t.*outage/sources")
+        assert len(re.findall(r"\tpauseLane\t.*outage/sources", following.stdout())) == 1
+    finally:
+        following.end()
+
+
 def test_a_key_whose_answer_is_lost_is_in_the_trail_with_an_unknown_result(closed: Cluster):
     way = DeafWay(closed.redis.port)
     way.lose(b"_keyWrite\r\n", 1)

@@ -74,6 +74,8 @@ struct Audit: AsyncParsableCommand {
     }
 
     /// Prints existing changes, then new ones until the command is interrupted.
+    ///
+    /// An outage is reported, and reads after the first one are repeated.
     private func followChanges(_ client: PollerClient) async throws {
         var seen: (at: Date, ids: Set<String>) = (since?.date ?? .now, [])
         if since == nil {
@@ -83,11 +85,30 @@ struct Audit: AsyncParsableCommand {
                 seen = (last.at.date, Set(latest.filter { $0.at == last.at }.map(\.id)))
             }
         }
+        var (hasAnswered, isUnavailable) = (since == nil, false)
+        var backoff = Backoff()
         while true {
             let since = seen.at
-            let entries = try await client.everything { cursor in
-                try await page(client, since: since, limit: ServerOptions.pageMax, cursor: cursor)
-            }.filter { !seen.ids.contains($0.value.id) }
+            let found: [Received<AuditEntry>]
+            do {
+                found = try await client.everything { cursor in
+                    try await page(
+                        client,
+                        since: since,
+                        limit: ServerOptions.pageMax,
+                        cursor: cursor
+                    )
+                }
+            } catch let error as PollerError where error.isTransient && hasAnswered {
+                if !isUnavailable { Failure.report(outage: error, of: client.url) }
+                isUnavailable = true
+                try await backoff.sleep(atLeast: error.retryAfter)
+                continue
+            }
+            if isUnavailable { Failure.report(outage: nil, of: client.url) }
+            (hasAnswered, isUnavailable) = (true, false)
+            backoff.reset()
+            let entries = found.filter { !seen.ids.contains($0.value.id) }
             for entry in entries.reversed() { entry.show(json: server.json) }
             if let newest = entries.first {
                 // The next page repeats the entries of this millisecond.
