@@ -59,7 +59,7 @@ public struct EventFollower: AsyncSequence, Sendable {
     /// The state of one reader.
     public struct Iterator: AsyncIteratorProtocol {
         private let follower: EventFollower
-        /// The watches. From the start on, each has an account.
+        /// The watches, each with an account once the reader has begun.
         private var names: [WatchName]
         private var start: EventStart
         private var subscription: EventSubscription
