@@ -25,7 +25,7 @@ MAILED_STEPS = {"transfer", "pay_voucher", "verify_microdeposits", "await_debit"
 def was_disputed(event: dict) -> bool:
     """Returns whether the object of an event is a disputed charge, or an intent with one."""
     found = event.get("object") or {}
-    charge = found.get("latest_charge") if event["kind"] == "payment_intent" else found
+    charge = found.get("latest_charge") if event.get("kind") == "payment_intent" else found
     return isinstance(charge, dict) and charge.get("disputed") is True
 
 
@@ -53,7 +53,7 @@ def is_mailed(event: dict) -> bool:
             state in MAILED
             or (state == "paid" and reason != "inquiry" and not payment.get("refund") and not was_disputed(event))
             or (state == "authorised" and reason not in ("saved", "window_closing"))
-            or (state == "authorised" and reason == "saved" and event["kind"] == "setup_intent")
+            or (state == "authorised" and reason == "saved" and event.get("kind") == "setup_intent")
             or (state == "failed" and reason != "customer_aborted")
             or (state == "processing" and not asked)
         )
