@@ -1,4 +1,5 @@
 import JSONText
+import NIOCore
 
 extension JSONWriter {
     /// Renders one object, to be cached until it changes.
@@ -34,5 +35,12 @@ extension JSONWriter {
     /// Writes `null` for each name: fields that the API always sends and the sandbox never sets.
     mutating func nulls(_ names: String...) {
         for name in names { field(name, nil as String?) }
+    }
+}
+
+extension ByteBuffer {
+    /// Renders one object.
+    static func object(_ members: (inout JSONWriter) -> Void) -> ByteBuffer {
+        ByteBuffer(bytes: JSONWriter.object(members))
     }
 }

@@ -7,6 +7,11 @@ import NIOCore
 /// each object once. The page looks for `limit + 1` objects to determine `has_more`.
 /// *Source*: <https://docs.stripe.com/api/pagination>.
 struct ListPage {
+    /// The parameters of every list.
+    static let parameters: Set<String> = [
+        "created", "ending_before", "expand", "limit", "starting_after",
+    ]
+
     private let limit: Int
     /// The indices of the cursors.
     private let newerThan: Int?
@@ -21,14 +26,7 @@ struct ListPage {
     ///   - number: Returns the index of an ID; `nil` for an unknown ID.
     /// - Throws: An error for an invalid limit or an unknown cursor.
     init(_ call: APICall, kind: String, number: (String) -> Int?) throws(APIError) {
-        limit = try call.form.positive("limit") ?? 10
-        guard limit <= 100 else {
-            throw APIError.invalid(
-                "This value must be less than or equal to 100.",
-                code: "parameter_invalid_integer",
-                param: "limit"
-            )
-        }
+        limit = try Self.limit(call)
         newerThan = try Self.cursor(call, "ending_before", kind, number)
         olderThan = try Self.cursor(call, "starting_after", kind, number)
         if newerThan != nil, olderThan != nil {
@@ -79,6 +77,19 @@ struct ListPage {
             writer.field("url", url)
         }
         return APIReply(body: body)
+    }
+
+    /// Returns the `limit` of a request: at most 100, otherwise 10.
+    static func limit(_ call: APICall) throws(APIError) -> Int {
+        let limit = try call.form.positive("limit") ?? 10
+        guard limit <= 100 else {
+            throw APIError.invalid(
+                "This value must be less than or equal to 100.",
+                code: "parameter_invalid_integer",
+                param: "limit"
+            )
+        }
+        return limit
     }
 
     private static func cursor(

@@ -1,7 +1,9 @@
 import JSONText
 import NIOCore
 
-struct SandboxCharge: RenderedObject, Codable {
+struct SandboxCharge: RenderedObject, OwnedObject, Codable {
+    static let kind = "charge"
+
     /// The charged Source as it was at the time of the charge.
     struct Source: Codable {
         let id: String

@@ -16,7 +16,9 @@ import NIOCore
 /// A dispute withdraws the money immediately; an inquiry (`warning_…`) does so only when it is escalated. A returned
 /// direct debit cannot be contested: its dispute is `lost` from the start.
 /// *Source*: <https://docs.stripe.com/disputes/how-disputes-work>, <https://docs.stripe.com/api/disputes/object>.
-struct SandboxDispute: Codable {
+struct SandboxDispute: OwnedObject, Codable {
+    static let kind = "dispute"
+
     /// The deadline for evidence and the automatic end, in seconds since 1970.
     struct Due: Codable {
         let answer: Int
@@ -74,43 +76,41 @@ struct SandboxDispute: Codable {
     var isClosed: Bool { ["won", "lost", "warning_closed"].contains(status) }
 
     func json(lines: [ByteBuffer]) -> ByteBuffer {
-        ByteBuffer(
-            bytes: JSONWriter.object { writer in
-                writer.field("id", id)
-                writer.field("object", "dispute")
-                writer.field("amount", amount)
-                writer.array("balance_transactions") { writer in
-                    for line in lines { writer.raw(line.readableBytesView) }
-                }
-                writer.field("charge", charge)
-                writer.field("created", created)
-                writer.field("currency", currency)
-                writer.object("evidence") { writer in
-                    for name in Self.evidenceFields { writer.field(name, evidence[name]) }
-                }
-                writer.object("evidence_details") { writer in
-                    writer.field("due_by", isClosed ? nil : due.answer)
-                    writer.field("has_evidence", !evidence.isEmpty)
-                    writer.field("past_due", isPastDue)
-                    writer.field("submission_count", submissions)
-                }
-                writer.field("is_charge_refundable", isInquiry && !isClosed)
-                writer.field("livemode", false)
-                writer.field("metadata", metadata)
-                writer.field("payment_intent", paymentIntent)
-                if let brand {
-                    writer.object("payment_method_details") { writer in
-                        writer.object("card") { writer in
-                            writer.field("brand", brand)
-                            writer.nulls("network_reason_code")
-                        }
-                        writer.field("type", "card")
-                    }
-                }
-                writer.field("reason", reason)
-                writer.field("status", status)
+        .object { writer in
+            writer.field("id", id)
+            writer.field("object", "dispute")
+            writer.field("amount", amount)
+            writer.array("balance_transactions") { writer in
+                for line in lines { writer.raw(line.readableBytesView) }
             }
-        )
+            writer.field("charge", charge)
+            writer.field("created", created)
+            writer.field("currency", currency)
+            writer.object("evidence") { writer in
+                for name in Self.evidenceFields { writer.field(name, evidence[name]) }
+            }
+            writer.object("evidence_details") { writer in
+                writer.field("due_by", isClosed ? nil : due.answer)
+                writer.field("has_evidence", !evidence.isEmpty)
+                writer.field("past_due", isPastDue)
+                writer.field("submission_count", submissions)
+            }
+            writer.field("is_charge_refundable", isInquiry && !isClosed)
+            writer.field("livemode", false)
+            writer.field("metadata", metadata)
+            writer.field("payment_intent", paymentIntent)
+            if let brand {
+                writer.object("payment_method_details") { writer in
+                    writer.object("card") { writer in
+                        writer.field("brand", brand)
+                        writer.nulls("network_reason_code")
+                    }
+                    writer.field("type", "card")
+                }
+            }
+            writer.field("reason", reason)
+            writer.field("status", status)
+        }
     }
 }
 
@@ -118,10 +118,14 @@ extension SandboxState {
     /// `/v1/disputes`, `/v1/disputes/{id}` and `…/close`.
     mutating func routeDisputes(_ call: APICall) throws(APIError) -> APIReply {
         try Self.requireSecretKey(call)
-        if call.method == .get, call.segments.count == 1 { return try listDisputes(call) }
-        let id = call.segment(1)
-        guard call.segments.count > 1, let dispute = disputes[id], dispute.account == call.account
-        else { throw APIError.noSuch("dispute", id) }
+        if call.method == .get, call.segments.count == 1 {
+            return try disputes.list(
+                call,
+                by: ["charge": { $0.charge }, "payment_intent": { $0.paymentIntent }]
+            ) { disputeJSON($0.id) }
+        }
+        let dispute = try disputes.found(call)
+        let id = dispute.id
         switch (call.method, call.segments.count, call.segment(2)) {
         case (.get, 2, _): break
         case (.post, 2, _): try answerDispute(call, dispute)
@@ -139,25 +143,6 @@ extension SandboxState {
         guard let dispute = disputes[id] else { return ByteBuffer() }
         let lines = dispute.transactions.compactMap { ledger[$0]?.json(now: nowSeconds) }
         return dispute.json(lines: lines)
-    }
-
-    private func listDisputes(_ call: APICall) throws(APIError) -> APIReply {
-        let form = call.form
-        try form.allow([
-            "charge", "created", "ending_before", "expand", "limit", "payment_intent",
-            "starting_after",
-        ])
-        let (charge, intent) = (form["charge"], form["payment_intent"])
-        let created = try form.range("created")
-        return try ListPage(call, kind: "dispute") { disputes.number(of: $0) }
-            .reply(disputes.all) { number in
-                let dispute = disputes[number]
-                return dispute.account == call.account && created.contains(dispute.created)
-                    && (charge == nil || dispute.charge == charge)
-                    && (intent == nil || dispute.paymentIntent == intent)
-            } json: {
-                disputeJSON(disputes[$0].id)
-            }
     }
 
     /// Handles `POST /v1/disputes/{id}`: submits evidence; the network decides, or a test text decides immediately.

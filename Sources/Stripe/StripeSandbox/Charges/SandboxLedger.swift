@@ -15,7 +15,9 @@ import NIOCore
 ///
 /// The sum of an account's entries is its balance. The sandbox charges no fees, and a hold creates no entry.
 /// *Source*: <https://docs.stripe.com/reports/balance-transaction-types>.
-struct SandboxBalanceTransaction: Codable {
+struct SandboxBalanceTransaction: OwnedObject, Codable {
+    static let kind = "balance transaction"
+
     /// The reason for an entry.
     enum Movement {
         case charge, chargeFailure, refund, refundFailure, dispute, disputeReversal
@@ -66,28 +68,26 @@ struct SandboxBalanceTransaction: Codable {
     let category: String
 
     func json(now: Int) -> ByteBuffer {
-        ByteBuffer(
-            bytes: JSONWriter.object { writer in
-                writer.field("id", id)
-                writer.field("object", "balance_transaction")
-                writer.field("amount", amount)
-                writer.field("available_on", created + Self.settlingSeconds)
-                writer.field("balance_type", "payments")
-                writer.field("created", created)
-                writer.field("currency", currency)
-                writer.nulls("description", "exchange_rate")
-                writer.field("fee", 0)
-                writer.field("fee_details", [])
-                writer.field("net", amount)
-                writer.field("reporting_category", category)
-                writer.field("source", source)
-                writer.field(
-                    "status",
-                    now < created + Self.settlingSeconds ? "pending" : "available"
-                )
-                writer.field("type", type)
-            }
-        )
+        .object { writer in
+            writer.field("id", id)
+            writer.field("object", "balance_transaction")
+            writer.field("amount", amount)
+            writer.field("available_on", created + Self.settlingSeconds)
+            writer.field("balance_type", "payments")
+            writer.field("created", created)
+            writer.field("currency", currency)
+            writer.nulls("description", "exchange_rate")
+            writer.field("fee", 0)
+            writer.field("fee_details", [])
+            writer.field("net", amount)
+            writer.field("reporting_category", category)
+            writer.field("source", source)
+            writer.field(
+                "status",
+                now < created + Self.settlingSeconds ? "pending" : "available"
+            )
+            writer.field("type", type)
+        }
     }
 }
 
@@ -97,32 +97,16 @@ extension SandboxState {
         try Self.requireSecretKey(call)
         let now = nowSeconds
         switch (call.method, call.segments.count) {
-        case (.get, 1): break
-        case (.get, 2):
-            let id = call.segment(1)
-            guard let found = ledger[id], found.account == call.account else {
-                throw APIError.noSuch("balance transaction", id)
-            }
-            return APIReply(body: found.json(now: now))
+        case (.get, 1):
+            return try ledger.list(
+                call,
+                by: [
+                    "currency": { $0.currency }, "source": { $0.source }, "type": { $0.type },
+                ]
+            ) { $0.json(now: now) }
+        case (.get, 2): return APIReply(body: try ledger.found(call).json(now: now))
         default: throw Self.unrecognized(call)
         }
-        let form = call.form
-        try form.allow([
-            "created", "currency", "ending_before", "expand", "limit", "source", "starting_after",
-            "type",
-        ])
-        let created = try form.range("created")
-        let (source, type, currency) = (form["source"], form["type"], form["currency"])
-        return try ListPage(call, kind: "balance transaction") { ledger.number(of: $0) }
-            .reply(ledger.all) { number in
-                let line = ledger[number]
-                return line.account == call.account && created.contains(line.created)
-                    && (source == nil || line.source == source)
-                    && (type == nil || line.type == type)
-                    && (currency == nil || line.currency == currency)
-            } json: {
-                ledger[$0].json(now: now)
-            }
     }
 
     /// Records an entry.

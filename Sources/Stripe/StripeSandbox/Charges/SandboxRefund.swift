@@ -21,7 +21,9 @@ enum RefundOutcome {
 /// to the shop, and `amount_refunded` decreases again.
 /// *Source*: <https://docs.stripe.com/refunds#failed-refunds>; `pending_reason` since 2025-04-30.basil
 /// (<https://docs.stripe.com/changelog/basil/2025-04-30/refund-pending-reason>).
-struct SandboxRefund: Codable {
+struct SandboxRefund: OwnedObject, Codable {
+    static let kind = "refund"
+
     /// The reason for a failure and the entry that records it.
     struct Failure: Codable {
         let reason: String
@@ -55,37 +57,35 @@ struct SandboxRefund: Codable {
     var failure: Failure?
 
     func json() -> ByteBuffer {
-        ByteBuffer(
-            bytes: JSONWriter.object { writer in
-                writer.field("id", id)
-                writer.field("object", "refund")
-                writer.field("amount", amount)
-                writer.field("balance_transaction", balanceTransaction)
-                writer.field("charge", charge)
-                writer.field("created", created)
-                writer.field("currency", currency)
-                if let failure {
-                    if let line = failure.line {
-                        writer.field("failure_balance_transaction", line)
-                    }
-                    writer.field("failure_reason", failure.reason)
+        .object { writer in
+            writer.field("id", id)
+            writer.field("object", "refund")
+            writer.field("amount", amount)
+            writer.field("balance_transaction", balanceTransaction)
+            writer.field("charge", charge)
+            writer.field("created", created)
+            writer.field("currency", currency)
+            if let failure {
+                if let line = failure.line {
+                    writer.field("failure_balance_transaction", line)
                 }
-                if let instructionsEmail {
-                    writer.field("instructions_email", instructionsEmail)
-                }
-                writer.field("metadata", metadata)
-                if status == "requires_action" { renderAction(into: &writer) }
-                writer.field("payment_intent", paymentIntent)
-                if status == "pending", let pendingReason {
-                    writer.field("pending_reason", pendingReason)
-                }
-                presentment?.render(into: &writer)
-                writer.field("reason", reason)
-                writer.nulls("receipt_number", "source_transfer_reversal")
-                writer.field("status", status)
-                writer.field("transfer_reversal", transferReversal)
+                writer.field("failure_reason", failure.reason)
             }
-        )
+            if let instructionsEmail {
+                writer.field("instructions_email", instructionsEmail)
+            }
+            writer.field("metadata", metadata)
+            if status == "requires_action" { renderAction(into: &writer) }
+            writer.field("payment_intent", paymentIntent)
+            if status == "pending", let pendingReason {
+                writer.field("pending_reason", pendingReason)
+            }
+            presentment?.render(into: &writer)
+            writer.field("reason", reason)
+            writer.nulls("receipt_number", "source_transfer_reversal")
+            writer.field("status", status)
+            writer.field("transfer_reversal", transferReversal)
+        }
     }
 
     /// Renders the next action: the customer received an email and has 45 days to respond.
@@ -145,9 +145,8 @@ extension SandboxState {
         case (.get, 1): return try listRefunds(call, charge: call.form["charge"])
         default: break
         }
-        let id = call.segment(1)
-        guard call.segments.count > 1, var refund = refunds[id], refund.account == call.account
-        else { throw APIError.noSuch("refund", id) }
+        var refund = try refunds.found(call)
+        let id = refund.id
         switch (call.method, call.segments.count, call.segment(2)) {
         case (.get, 2, _): return APIReply(body: refund.json())
         case (.post, 2, _):
@@ -167,17 +166,11 @@ extension SandboxState {
 
     /// Lists the refunds, optionally of one charge or intent.
     func listRefunds(_ call: APICall, charge: String?) throws(APIError) -> APIReply {
-        let intent = call.form["payment_intent"]
-        let created = try call.form.range("created")
-        return try ListPage(call, kind: "refund") { refunds.number(of: $0) }
-            .reply(refunds.all) { number in
-                let refund = refunds[number]
-                return refund.account == call.account && created.contains(refund.created)
-                    && (charge == nil || refund.charge == charge)
-                    && (intent == nil || refund.paymentIntent == intent)
-            } json: {
-                refunds[$0].json()
-            }
+        try refunds.list(call, by: ["payment_intent": { $0.paymentIntent }], isStrict: false) {
+            charge == nil || $0.charge == charge
+        } json: {
+            $0.json()
+        }
     }
 
     /// Refunds all or part of a charge.

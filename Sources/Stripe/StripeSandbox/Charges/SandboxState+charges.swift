@@ -9,12 +9,12 @@ extension SandboxState {
         switch (call.method, call.segments.count) {
         case (.post, 1): return try createCharge(call)
         case (.get, 1): return try listCharges(call)
-        case (.get, 2) where call.segment(1) == "search": return try searchCharges(call)
+        case (.get, 2) where call.segment(1) == "search":
+            return try charges.search(call) { $0.json() }
         default: break
         }
-        let id = call.segment(1)
-        guard call.segments.count > 1, let charge = charges[id], charge.account == call.account
-        else { throw APIError.noSuch("charge", id) }
+        let charge = try charges.found(call)
+        let id = charge.id
         switch (call.method, call.segments.count, call.segment(2)) {
         case (.get, 2, _):
             let expanded = call.form.list("expand")
@@ -48,25 +48,21 @@ extension SandboxState {
         return ByteBuffer(bytes: charge.render(refunds: charge.refunds.compactMap { refunds[$0] }))
     }
 
-    private mutating func listCharges(_ call: APICall) throws(APIError) -> APIReply {
-        let (intent, customer) = (call.form["payment_intent"], call.form["customer"])
-        let (group, created) = (call.form["transfer_group"], try call.form.range("created"))
-        let table = charges
+    private func listCharges(_ call: APICall) throws(APIError) -> APIReply {
         let refunds =
             call.form.list("expand").contains("data.refunds") ? self.refunds : nil
-        return try ListPage(call, kind: "charge") { table.number(of: $0) }
-            .reply(table.all) { number in
-                let charge = table[number]
-                return charge.account == call.account && created.contains(charge.created)
-                    && (intent == nil || charge.paymentIntent == intent)
-                    && (customer == nil || charge.customer == customer)
-                    && (group == nil || charge.sharing.group == group)
-            } json: { number in
-                var charge = table[number]
-                guard let refunds else { return charge.json() }
-                let its = charge.refunds.compactMap { refunds[$0] }
-                return ByteBuffer(bytes: charge.render(refunds: its))
-            }
+        return try charges.list(
+            call,
+            by: [
+                "customer": { $0.customer }, "payment_intent": { $0.paymentIntent },
+                "transfer_group": { $0.sharing.group },
+            ],
+            isStrict: false
+        ) { charge in
+            guard let refunds else { return charge.json() }
+            let its = charge.refunds.compactMap { refunds[$0] }
+            return ByteBuffer(bytes: charge.render(refunds: its))
+        }
     }
 
     private mutating func updateCharge(

@@ -106,12 +106,8 @@ extension SandboxState {
     /// Returns the given Source or the customer's default.
     private mutating func chargedSource(_ call: APICall) throws(APIError) -> SandboxSource {
         let form = call.form
-        var customer: SandboxCustomer?
-        if let id = form["customer"] {
-            guard let found = customers[id], found.account == call.account, !found.isDeleted else {
-                throw APIError.noSuch("customer", id, param: "customer", inPath: false)
-            }
-            customer = found
+        let customer = try form["customer"].map { id throws(APIError) in
+            try resolveCustomer(id, call)
         }
         guard let id = form["source"] ?? customer?.defaultSource else {
             if let customer {
@@ -189,26 +185,24 @@ extension SandboxState {
         guard let source = sources[sourceID] else { return }
         let id = ids.make("srcmn_")
         let sourceJSON = sourceJSON(sourceID)
-        let json = ByteBuffer(
-            bytes: JSONWriter.object { writer in
-                writer.field("id", id)
-                writer.field("object", "source_mandate_notification")
-                writer.field("amount", amount)
-                writer.field("created", nowSeconds)
-                writer.field("livemode", false)
-                writer.field("reason", "debit_initiated")
-                if source.type == "sepa_debit" {
-                    writer.object("sepa_debit") { writer in
-                        writer.field("creditor_identifier", "TEST42ZZZ0000424242")
-                        writer.field("last4", "3000")
-                        writer.field("mandate_reference", "NXDSYREGC9PSMKWY")
-                    }
+        let json = ByteBuffer.object { writer in
+            writer.field("id", id)
+            writer.field("object", "source_mandate_notification")
+            writer.field("amount", amount)
+            writer.field("created", nowSeconds)
+            writer.field("livemode", false)
+            writer.field("reason", "debit_initiated")
+            if source.type == "sepa_debit" {
+                writer.object("sepa_debit") { writer in
+                    writer.field("creditor_identifier", "TEST42ZZZ0000424242")
+                    writer.field("last4", "3000")
+                    writer.field("mandate_reference", "NXDSYREGC9PSMKWY")
                 }
-                writer.field("source", raw: sourceJSON.readableBytesView)
-                writer.field("status", "submitted")
-                writer.field("type", source.type)
             }
-        )
+            writer.field("source", raw: sourceJSON.readableBytesView)
+            writer.field("status", "submitted")
+            writer.field("type", source.type)
+        }
         notifications[id] = MandateNotification(source: sourceID, json: json)
         emit("source.mandate_notification", json, account: source.account)
     }

@@ -4,7 +4,9 @@ import NIOCore
 /// A Customer with its cards, Sources and PaymentMethods.
 ///
 /// *Source*: <https://docs.stripe.com/api/customers/object>.
-struct SandboxCustomer: Codable {
+struct SandboxCustomer: OwnedObject, Codable {
+    static let kind = "customer"
+
     let id: String
     let account: String?
     let created: Int
@@ -50,17 +52,15 @@ struct SandboxCustomer: Codable {
     }
 
     func json(_ expansion: Expansion = Expansion()) -> ByteBuffer {
-        ByteBuffer(
-            bytes: JSONWriter.object { writer in
-                writer.field("id", id)
-                writer.field("object", "customer")
-                if isDeleted {
-                    writer.field("deleted", true)
-                    return
-                }
-                render(into: &writer, expansion)
+        .object { writer in
+            writer.field("id", id)
+            writer.field("object", "customer")
+            if isDeleted {
+                writer.field("deleted", true)
+                return
             }
-        )
+            render(into: &writer, expansion)
+        }
     }
 
     private func render(into writer: inout JSONWriter, _ expansion: Expansion) {

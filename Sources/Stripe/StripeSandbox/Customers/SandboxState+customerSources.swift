@@ -170,17 +170,15 @@ extension SandboxState {
     /// Renders the ten newest Sources of a customer, for `expand[]=sources`.
     mutating func newestSources(of customer: SandboxCustomer) -> ByteBuffer {
         let newest = customer.sources.suffix(10).reversed().map { sourceJSON($0) }
-        return ByteBuffer(
-            bytes: JSONWriter.object { writer in
-                writer.field("object", "list")
-                writer.array("data") { writer in
-                    for source in newest { writer.raw(source.readableBytesView) }
-                }
-                writer.field("has_more", customer.sources.count > newest.count)
-                writer.field("total_count", customer.sources.count)
-                writer.field("url", "/v1/customers/\(customer.id)/sources")
+        return .object { writer in
+            writer.field("object", "list")
+            writer.array("data") { writer in
+                for source in newest { writer.raw(source.readableBytesView) }
             }
-        )
+            writer.field("has_more", customer.sources.count > newest.count)
+            writer.field("total_count", customer.sources.count)
+            writer.field("url", "/v1/customers/\(customer.id)/sources")
+        }
     }
 
     /// Handles `POST /v1/customers/{id}/sources/{source}`: updates a card or the owner of a Source.

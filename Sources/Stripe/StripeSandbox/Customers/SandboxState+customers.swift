@@ -13,13 +13,13 @@ extension SandboxState {
         switch (call.method, call.segments.count, call.segment(1)) {
         case (.post, 1, _): return try createCustomer(call)
         case (.get, 1, _): return try listCustomers(call)
-        case (.get, 2, "search"): return try searchCustomers(call)
+        case (.get, 2, "search"):
+            let (table, paths) = (customers, call.form.list("expand"))
+            return try table.search(call) { $0.json(expansion(of: $0, paths)) }
         default: break
         }
-        let id = call.segment(1)
-        guard call.segments.count > 1, let customer = customers[id],
-            customer.account == call.account
-        else { throw APIError.noSuch("customer", id) }
+        let customer = try customers.found(call)
+        let id = customer.id
         if customer.isDeleted, call.method != .get || call.segments.count > 2 {
             throw APIError.noSuch("customer", id)
         }
@@ -73,19 +73,9 @@ extension SandboxState {
     }
 
     private mutating func listCustomers(_ call: APICall) throws(APIError) -> APIReply {
-        try call.form.allow([
-            "created", "email", "ending_before", "expand", "limit", "starting_after",
-        ])
-        let (email, created) = (call.form["email"], try call.form.range("created"))
-        let paths = call.form.list("expand")
-        let page = try ListPage(call, kind: "customer") { customers.number(of: $0) }
-        let table = customers
-        return page.reply(table.all) { number in
-            let customer = table[number]
-            return customer.account == call.account && !customer.isDeleted
-                && created.contains(customer.created) && (email == nil || customer.email == email)
-        } json: { number in
-            table[number].json(expansion(of: table[number], paths))
+        let (table, paths) = (customers, call.form.list("expand"))
+        return try table.list(call, by: ["email": { $0.email }]) {
+            $0.json(expansion(of: $0, paths))
         }
     }
 

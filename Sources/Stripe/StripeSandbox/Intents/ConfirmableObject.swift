@@ -1,11 +1,9 @@
 import NIOCore
 
 /// A PaymentIntent or a SetupIntent: an object that may require a customer action before it is confirmed.
-protocol ConfirmableObject: RenderedObject {
+protocol ConfirmableObject: RenderedObject, OwnedObject {
     /// The name in messages.
     static var name: String { get }
-    /// The name in errors about an id.
-    static var kind: String { get }
     /// The code of an error about its status.
     static var unexpectedState: String { get }
     /// The name of its ID in the return URL.
@@ -20,11 +18,8 @@ protocol ConfirmableObject: RenderedObject {
     static func expiry(of id: String) -> SandboxTimer
 
     var id: String { get }
-    /// Seconds since 1970.
-    var created: Int { get }
     var clientSecret: String { get }
     var method: SandboxMethod? { get set }
-    var account: String? { get }
     var customer: String? { get }
     var status: String { get set }
     var nextAction: SandboxNextAction? { get set }
@@ -239,21 +234,9 @@ extension SandboxState {
         _ call: APICall
     ) throws(APIError) -> APIReply {
         try Self.requireSecretKey(call)
-        try call.form.allow([
-            "created", "customer", "ending_before", "expand", "limit", "payment_method",
-            "starting_after",
-        ])
-        let (customer, method) = (call.form["customer"], call.form["payment_method"])
-        let created = try call.form.range("created")
-        return try ListPage(call, kind: Object.kind) { table.number(of: $0) }
-            .reply(table.all) { number in
-                table[number].account == call.account
-                    && created.contains(table[number].created)
-                    && (customer == nil || table[number].customer == customer)
-                    && (method == nil || table[number].method?.id == method)
-            } json: { number in
-                var object = table[number]
-                return object.json()
-            }
+        return try table.list(
+            call,
+            by: ["customer": { $0.customer }, "payment_method": { $0.method?.id }]
+        ) { $0.json() }
     }
 }

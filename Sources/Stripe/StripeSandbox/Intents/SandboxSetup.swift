@@ -132,9 +132,8 @@ extension SandboxState {
         case (.get, 1): return try list(setups, call)
         default: break
         }
-        let id = call.segment(1)
-        guard call.segments.count > 1, let setup = setups[id], setup.account == call.account
-        else { throw APIError.noSuch("setupintent", id) }
+        let setup = try setups.found(call)
+        let id = setup.id
         if call.method == .get || ["confirm", "verify_microdeposits"].contains(call.segment(2)) {
             try Self.requireClientSecret(setup.clientSecret, call, kind: "SetupIntent")
         } else {

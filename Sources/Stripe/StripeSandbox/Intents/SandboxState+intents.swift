@@ -11,12 +11,11 @@ extension SandboxState {
         case (.get, 1): return try list(intents, call)
         case (.get, 2) where call.segment(1) == "search":
             try Self.requireSecretKey(call)
-            return try searchIntents(call)
+            return try intents.search(call) { $0.json() }
         default: break
         }
-        let id = call.segment(1)
-        guard call.segments.count > 1, let intent = intents[id], intent.account == call.account
-        else { throw APIError.noSuch("payment_intent", id) }
+        let intent = try intents.found(call)
+        let id = intent.id
         if ["", "confirm", "source_cancel", "verify_microdeposits"].contains(call.segment(2)),
             call.method == .get || call.segments.count == 3
         {

@@ -181,36 +181,34 @@ struct SandboxMethod: Codable {
 extension SandboxMethod {
     /// Renders the object; `customer` is the expanded customer (`expand[]=customer`).
     func json(customer expanded: ByteBuffer? = nil) -> ByteBuffer {
-        ByteBuffer(
-            bytes: JSONWriter.object { writer in
-                writer.field("id", id)
-                writer.field("object", "payment_method")
-                writer.field("allow_redisplay", allowRedisplay)
-                writer.name("billing_details")
-                billing.render(into: &writer)
-                writer.field("created", created)
-                if let expanded {
-                    writer.field("customer", raw: expanded.readableBytesView)
-                } else {
-                    writer.field("customer", customer)
-                }
-                writer.nulls("customer_account")
-                writer.field("livemode", false)
-                writer.field("metadata", metadata)
-                if let radarSession { writer.field("radar_options", ["session": radarSession]) }
-                writer.field("type", type)
-                writer.name(type)
-                if let card {
-                    card.render(
-                        into: &writer,
-                        billing: billing,
-                        isChecked: customer != nil || isSpent,
-                        preferred: preferredNetwork
-                    )
-                } else {
-                    MethodFields.render(details, of: type, into: &writer)
-                }
+        .object { writer in
+            writer.field("id", id)
+            writer.field("object", "payment_method")
+            writer.field("allow_redisplay", allowRedisplay)
+            writer.name("billing_details")
+            billing.render(into: &writer)
+            writer.field("created", created)
+            if let expanded {
+                writer.field("customer", raw: expanded.readableBytesView)
+            } else {
+                writer.field("customer", customer)
             }
-        )
+            writer.nulls("customer_account")
+            writer.field("livemode", false)
+            writer.field("metadata", metadata)
+            if let radarSession { writer.field("radar_options", ["session": radarSession]) }
+            writer.field("type", type)
+            writer.name(type)
+            if let card {
+                card.render(
+                    into: &writer,
+                    billing: billing,
+                    isChecked: customer != nil || isSpent,
+                    preferred: preferredNetwork
+                )
+            } else {
+                MethodFields.render(details, of: type, into: &writer)
+            }
+        }
     }
 }

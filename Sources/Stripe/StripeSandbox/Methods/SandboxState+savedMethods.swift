@@ -17,16 +17,7 @@ extension SandboxState {
         }
         var listed: [SandboxMethod]
         if let customer {
-            guard let found = customers[customer], found.account == call.account, !found.isDeleted
-            else {
-                throw APIError.noSuch(
-                    "customer",
-                    customer,
-                    param: "customer",
-                    inPath: call.segments.first == "customers"
-                )
-            }
-            listed = savedMethods(of: found)
+            listed = savedMethods(of: try resolveCustomer(customer, call))
         } else {
             listed = methods.all.map { methods[$0] }.filter { $0.account == call.account }
         }
@@ -58,10 +49,7 @@ extension SandboxState {
         to customer: String,
         _ call: APICall
     ) throws(APIError) {
-        guard let found = customers[customer], found.account == call.account, !found.isDeleted
-        else {
-            throw APIError.noSuch("customer", customer, param: "customer", inPath: false)
-        }
+        _ = try resolveCustomer(customer, call)
         try requireAttachable(method)
         save(method.id, for: customer)
     }

@@ -72,22 +72,20 @@ struct SandboxWebhook: Codable {
 
     /// Renders the endpoint; the secret is only included on creation.
     func json(withSecret: Bool) -> ByteBuffer {
-        ByteBuffer(
-            bytes: JSONWriter.object { writer in
-                writer.field("id", id)
-                writer.field("object", "webhook_endpoint")
-                writer.field("api_version", apiVersion)
-                writer.nulls("application")
-                writer.field("created", created)
-                writer.field("description", description)
-                writer.field("enabled_events", events)
-                writer.field("livemode", false)
-                writer.field("metadata", metadata)
-                if withSecret { writer.field("secret", secret) }
-                writer.field("status", isEnabled ? "enabled" : "disabled")
-                writer.field("url", url)
-            }
-        )
+        .object { writer in
+            writer.field("id", id)
+            writer.field("object", "webhook_endpoint")
+            writer.field("api_version", apiVersion)
+            writer.nulls("application")
+            writer.field("created", created)
+            writer.field("description", description)
+            writer.field("enabled_events", events)
+            writer.field("livemode", false)
+            writer.field("metadata", metadata)
+            if withSecret { writer.field("secret", secret) }
+            writer.field("status", isEnabled ? "enabled" : "disabled")
+            writer.field("url", url)
+        }
     }
 }
 

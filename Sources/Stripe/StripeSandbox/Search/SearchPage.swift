@@ -9,73 +9,31 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Search: `/v1/charges/search`, `/v1/payment_intents/search` and `/v1/customers/search`.
+/// An object that `/v1/charges/search`, `/v1/payment_intents/search` or `/v1/customers/search` finds.
 ///
 /// Changes are searchable immediately. At Stripe this takes up to a minute, so a shop must not search for an object
 /// it has just created.
 /// *Source*: <https://docs.stripe.com/search>, <https://docs.stripe.com/api/pagination/search>.
-extension SandboxState {
-    private static let chargeFields = SearchQuery.Fields(
-        resource: "charges",
-        kinds: [
-            "amount": .number, "billing_details.address.postal_code": .token, "created": .number,
-            "currency": .token, "customer": .token, "disputed": .token, "metadata": .token,
-            "payment_method_details.*.brand": .token,
-            "payment_method_details.*.exp_month": .token,
-            "payment_method_details.*.exp_year": .token,
-            "payment_method_details.*.fingerprint": .token,
-            "payment_method_details.*.last4": .token, "refunded": .token, "status": .token,
-        ]
-    )
-    private static let intentFields = SearchQuery.Fields(
-        resource: "payment_intents",
-        kinds: [
-            "amount": .number, "created": .number, "currency": .token, "customer": .token,
-            "metadata": .token, "status": .token,
-        ]
-    )
-    private static let customerFields = SearchQuery.Fields(
-        resource: "customers",
-        kinds: [
-            "created": .number, "email": .string, "metadata": .token, "name": .string,
-            "phone": .string,
-        ]
-    )
+protocol SearchableObject: OwnedObject {
+    static var searchFields: SearchQuery.Fields { get }
 
-    mutating func searchCharges(_ call: APICall) throws(APIError) -> APIReply {
-        let search = try SearchPage(call, Self.chargeFields)
-        let table = charges
-        return search.reply(table.all) { number, query in
-            let charge = table[number]
-            return charge.account == call.account && query.matches { charge.value(of: $0) }
-        } json: { number in
-            var charge = table[number]
-            return charge.json()
-        }
-    }
+    /// Returns the value of a search field.
+    func value(of clause: SearchQuery.Clause) -> SearchQuery.Value?
+}
 
-    mutating func searchIntents(_ call: APICall) throws(APIError) -> APIReply {
-        let search = try SearchPage(call, Self.intentFields)
-        let table = intents
-        return search.reply(table.all) { number, query in
-            let intent = table[number]
-            return intent.account == call.account && query.matches { intent.value(of: $0) }
+extension ObjectTable where Object: SearchableObject {
+    /// Searches the caller's objects; `json` returns the JSON of an object.
+    func search(
+        _ call: APICall,
+        json: (inout Object) -> ByteBuffer
+    ) throws(APIError) -> APIReply {
+        try SearchPage(call, Object.searchFields).reply(all) { number, query in
+            let object = self[number]
+            return object.account == call.account && !object.isDeleted
+                && query.matches { object.value(of: $0) }
         } json: { number in
-            var intent = table[number]
-            return intent.json()
-        }
-    }
-
-    mutating func searchCustomers(_ call: APICall) throws(APIError) -> APIReply {
-        let search = try SearchPage(call, Self.customerFields)
-        let (table, paths) = (customers, call.form.list("expand"))
-        return search.reply(table.all) { number, query in
-            let customer = table[number]
-            return customer.account == call.account && !customer.isDeleted
-                && query.matches { customer.value(of: $0) }
-        } json: { number in
-            let customer = table[number]
-            return customer.json(expansion(of: customer, paths))
+            var object = self[number]
+            return json(&object)
         }
     }
 }
@@ -93,14 +51,7 @@ struct SearchPage {
     init(_ call: APICall, _ fields: SearchQuery.Fields) throws(APIError) {
         try call.form.allow(["expand", "limit", "page", "query"])
         query = try SearchQuery(try call.form.required("query"), fields)
-        limit = try call.form.positive("limit") ?? 10
-        guard limit <= 100 else {
-            throw APIError.invalid(
-                "This value must be less than or equal to 100.",
-                code: "parameter_invalid_integer",
-                param: "limit"
-            )
-        }
+        limit = try ListPage.limit(call)
         olderThan = try call.form["page"].map { page throws(APIError) in
             guard let number = Self.number(ofPage: page) else {
                 throw APIError.invalid("Invalid page: \(page)", param: "page")
@@ -152,9 +103,21 @@ struct SearchPage {
     }
 }
 
-extension SandboxCharge {
-    /// Returns the value of a search field.
-    fileprivate func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
+extension SandboxCharge: SearchableObject {
+    static let searchFields = SearchQuery.Fields(
+        resource: "charges",
+        kinds: [
+            "amount": .number, "billing_details.address.postal_code": .token, "created": .number,
+            "currency": .token, "customer": .token, "disputed": .token, "metadata": .token,
+            "payment_method_details.*.brand": .token,
+            "payment_method_details.*.exp_month": .token,
+            "payment_method_details.*.exp_year": .token,
+            "payment_method_details.*.fingerprint": .token,
+            "payment_method_details.*.last4": .token, "refunded": .token, "status": .token,
+        ]
+    )
+
+    func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
         switch clause.field {
         case "amount": return .number(amount)
         case "billing_details.address.postal_code": return .init(billing.address["postal_code"])
@@ -182,9 +145,16 @@ extension SandboxCharge {
     }
 }
 
-extension SandboxIntent {
-    /// Returns the value of a search field.
-    fileprivate func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
+extension SandboxIntent: SearchableObject {
+    static let searchFields = SearchQuery.Fields(
+        resource: "payment_intents",
+        kinds: [
+            "amount": .number, "created": .number, "currency": .token, "customer": .token,
+            "metadata": .token, "status": .token,
+        ]
+    )
+
+    func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
         switch clause.field {
         case "amount": .number(amount)
         case "created": .number(created)
@@ -197,9 +167,16 @@ extension SandboxIntent {
     }
 }
 
-extension SandboxCustomer {
-    /// Returns the value of a search field.
-    fileprivate func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
+extension SandboxCustomer: SearchableObject {
+    static let searchFields = SearchQuery.Fields(
+        resource: "customers",
+        kinds: [
+            "created": .number, "email": .string, "metadata": .token, "name": .string,
+            "phone": .string,
+        ]
+    )
+
+    func value(of clause: SearchQuery.Clause) -> SearchQuery.Value? {
         switch clause.field {
         case "created": .number(created)
         case "email": .init(email)
