@@ -27,7 +27,7 @@ package struct EndpointID: Hashable, Sendable, CustomStringConvertible {
     package init(_ text: String) throws(InvalidInput) {
         let id = try IdentifierSyntax.check(text, field: "endpoint", lengthMax: 64)
         guard id.hasPrefix("ep_") else {
-            throw InvalidInput(field: "endpoint", message: "must be the id of an endpoint, ep_…")
+            throw InvalidInput("endpoint", "must be the id of an endpoint, ep_…")
         }
         description = id
     }

@@ -24,20 +24,12 @@ package enum IdentifierSyntax {
     ) throws(InvalidInput) -> String {
         try refuseSecret(text, field: field, as: use)
         let length = text.utf8.count
-        guard length > 0 else {
-            throw InvalidInput(field: field, message: "must not be empty")
-        }
+        guard length > 0 else { throw InvalidInput(field, "must not be empty") }
         guard length <= lengthMax else {
-            throw InvalidInput(
-                field: field,
-                message: "is \(length) bytes long; at most \(lengthMax) are allowed"
-            )
+            throw InvalidInput(field, "is \(length) bytes long; at most \(lengthMax) are allowed")
         }
         guard text.utf8.allSatisfy(isAllowed) else {
-            throw InvalidInput(
-                field: field,
-                message: "may contain only letters, digits, '_', '-' and '.'"
-            )
+            throw InvalidInput(field, "may contain only letters, digits, '_', '-' and '.'")
         }
         return text
     }
@@ -49,7 +41,7 @@ package enum IdentifierSyntax {
         as use: Use = .id
     ) throws(InvalidInput) {
         guard use != .word, let secret = SecretShape(text, isName: use == .name) else { return }
-        throw InvalidInput(field: field, message: secret.advice)
+        throw InvalidInput(field, secret.advice)
     }
 
     /// Whether a scalar of a name is visible: letters, digits, signs and spaces.
@@ -85,7 +77,7 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
     /// The problem and the remedy, in one sentence.
     package let message: String
 
-    package init(field: String, message: String) {
+    package init(_ field: String, _ message: String) {
         self.field = field
         self.message = message
     }

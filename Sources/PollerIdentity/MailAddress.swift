@@ -17,21 +17,15 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
     package init(_ text: some StringProtocol, field: String = "mail") throws(InvalidInput) {
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw InvalidInput(
-                field: field,
-                message:
-                    "has characters beyond ASCII, to which no mail is sent: write the domain as xn--…, and "
+                field,
+                "has characters beyond ASCII, to which no mail is sent: write the domain as xn--…, and "
                     + "use a name in ASCII"
             )
         }
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, text.utf8.count <= 254, let local = parts.first,
             let host = parts.last, Self.isLocalPart(local), Self.isDomain(host)
-        else {
-            throw InvalidInput(
-                field: field,
-                message: "is not one plain mail address: write name@host"
-            )
-        }
+        else { throw InvalidInput(field, "is not one plain mail address: write name@host") }
         description = String(text)
         domain = host.lowercased()
     }
@@ -57,7 +51,7 @@ package struct MailAddress: Hashable, Sendable, CustomStringConvertible {
             }
             // Safe: the array has two elements.
             guard let high = digits[0], let low = digits[1] else {
-                throw InvalidInput(field: field, message: "has a broken percent-encoding")
+                throw InvalidInput(field, "has a broken percent-encoding")
             }
             bytes.append(UInt8(truncatingIfNeeded: high << 4 | low))
         }

@@ -19,12 +19,12 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
             return
         }
         guard text.utf8.count <= 2048 else {
-            throw InvalidInput(field: field, message: "is longer than 2,048 characters")
+            throw InvalidInput(field, "is longer than 2,048 characters")
         }
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else {
             throw InvalidInput(
-                field: field,
-                message: "may contain only printable ASCII without spaces; percent-encode the rest"
+                field,
+                "may contain only printable ASCII without spaces; percent-encode the rest"
             )
         }
         guard let colon = text.firstIndex(of: ":") else { throw Self.unknownScheme(field) }
@@ -34,12 +34,12 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
         case "http", "https":
             let authority = rest.dropFirst(2).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
             guard rest.hasPrefix("//"), !authority.isEmpty, !authority.hasPrefix(":") else {
-                throw InvalidInput(field: field, message: "has no host: write https://host/path")
+                throw InvalidInput(field, "has no host: write https://host/path")
             }
             guard !authority.contains("@") else {
                 throw InvalidInput(
-                    field: field,
-                    message: "must not carry a user or password; the webhook signature is the proof"
+                    field,
+                    "must not carry a user or password; the webhook signature is the proof"
                 )
             }
             // After the brackets of an IPv6 address.
@@ -47,7 +47,7 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
             if let colon = tail.lastIndex(of: ":"),
                 !(1...65_535).contains(Int(decimal: tail[tail.index(after: colon)...]) ?? 0)
             {
-                throw InvalidInput(field: field, message: "has a port that is not 1 to 65535")
+                throw InvalidInput(field, "has a port that is not 1 to 65535")
             }
         case "mailto":
             let parts = rest.split(separator: "@", omittingEmptySubsequences: false)
@@ -55,10 +55,7 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
             guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
                 !rest.contains(where: forbidden.contains), rest.utf8.count <= 254
             else {
-                throw InvalidInput(
-                    field: field,
-                    message: "is not one plain mail address: write mailto:name@host"
-                )
+                throw InvalidInput(field, "is not one plain mail address: write mailto:name@host")
             }
             _ = try MailAddress(mailto: rest, field: field)
         case "redis+stream":
@@ -70,9 +67,8 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
             }
             guard isName, parts.count <= 2 else {
                 throw InvalidInput(
-                    field: field,
-                    message:
-                        "is not redis+stream:NAME with 1 to 64 letters, digits, '_', '-' or '.', "
+                    field,
+                    "is not redis+stream:NAME with 1 to 64 letters, digits, '_', '-' or '.', "
                         + "nor redis+stream:ACCOUNT/NAME"
                 )
             }
@@ -149,9 +145,6 @@ package struct NotifyURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func unknownScheme(_ field: String) -> InvalidInput {
-        InvalidInput(
-            field: field,
-            message: "must begin with https://, http://, mailto: or redis+stream:"
-        )
+        InvalidInput(field, "must begin with https://, http://, mailto: or redis+stream:")
     }
 }

@@ -20,31 +20,28 @@ package struct OrderID: Hashable, Sendable, CustomStringConvertible {
         try IdentifierSyntax.refuseSecret(text, field: "order", as: .name)
         let scalars = text.unicodeScalars
         guard let first = scalars.first, let last = scalars.last else {
-            throw InvalidInput(field: "order", message: "must not be empty")
+            throw InvalidInput("order", "must not be empty")
         }
         guard scalars.count <= Self.lengthMax else {
             throw InvalidInput(
-                field: "order",
-                message: "has \(scalars.count) characters; at most \(Self.lengthMax) are allowed"
+                "order",
+                "has \(scalars.count) characters; at most \(Self.lengthMax) are allowed"
             )
         }
         if let scalar = scalars.first(where: Self.isInvisible) {
             let code = String(scalar.value, radix: 16, uppercase: true)
             throw InvalidInput(
-                field: "order",
-                message: "has a character that is not printed: U+\(code); leave it out"
+                "order",
+                "has a character that is not printed: U+\(code); leave it out"
             )
         }
         guard !Self.isSpace(first), !Self.isSpace(last) else {
-            throw InvalidInput(
-                field: "order",
-                message: "begins or ends with a space; remove it"
-            )
+            throw InvalidInput("order", "begins or ends with a space; remove it")
         }
         guard text != ".", text != ".." else {
             throw InvalidInput(
-                field: "order",
-                message: "is \(text), which cannot be in a path; write a longer name"
+                "order",
+                "is \(text), which cannot be in a path; write a longer name"
             )
         }
         description = text.precomposedStringWithCanonicalMapping

@@ -35,14 +35,14 @@ package struct PayerLexicon: Sendable {
             where name.hasSuffix(".txt") || name.hasSuffix(".html") {
                 let data = try Data(contentsOf: URL(filePath: folder).appending(path: name))
                 guard data.count <= bytesMax, let text = String(bytes: data, encoding: .utf8) else {
-                    throw InvalidInput(field: name, message: "must be UTF-8 and at most 256 KiB")
+                    throw InvalidInput(name, "must be UTF-8 and at most 256 KiB")
                 }
                 files[name] = text
             }
         } catch let error as InvalidInput {
             throw error
         } catch {
-            throw InvalidInput(field: "templates", message: "cannot be read: \(error)")
+            throw InvalidInput("templates", "cannot be read: \(error)")
         }
         return files
     }

@@ -50,16 +50,16 @@ package struct PayerWords: Sendable {
         for (key, pattern) in try Self.read(text, file: file) {
             guard let ours = patterns[key] else {
                 throw InvalidInput(
-                    field: file,
-                    message: "names the unknown key \(key). Use the keys of the built-in texts."
+                    file,
+                    "names the unknown key \(key). Use the keys of the built-in texts."
                 )
             }
             guard pattern.required.isSubset(of: ours.required),
                 pattern.values.isSubset(of: ours.values.union(Self.values))
             else {
                 throw InvalidInput(
-                    field: file,
-                    message: "uses a value that may be unknown in \(key). Put it between [ and ]."
+                    file,
+                    "uses a value that may be unknown in \(key). Put it between [ and ]."
                 )
             }
             words.patterns[key] = pattern
@@ -100,13 +100,13 @@ package struct PayerWords: Sendable {
                 let pattern = WordPattern(String(line[equals.upperBound...]))
             else {
                 throw InvalidInput(
-                    field: "\(file), line \(number + 1)",
-                    message: "must be `key = words`, with each [ and { closed"
+                    "\(file), line \(number + 1)",
+                    "must be `key = words`, with each [ and { closed"
                 )
             }
             let key = String(line[..<equals.lowerBound])
             guard patterns.updateValue(pattern, forKey: key) == nil else {
-                throw InvalidInput(field: "\(file), line \(number + 1)", message: "repeats \(key)")
+                throw InvalidInput("\(file), line \(number + 1)", "repeats \(key)")
             }
         }
         return patterns

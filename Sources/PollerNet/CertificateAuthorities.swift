@@ -24,17 +24,16 @@ package struct CertificateAuthorities: Sendable {
             data.count <= Self.fileBytesMax
         else {
             throw InvalidInput(
-                field: "ca_file",
-                message: "cannot be read at \(file): it must be a PEM file that pollerd may read"
+                "ca_file",
+                "cannot be read at \(file): it must be a PEM file that pollerd may read"
             )
         }
         // The reason for invalid PEM would be one of BoringSSL's codes.
         let found = try? NIOSSLCertificate.fromPEMBytes(Array(data))
         guard let found, !found.isEmpty else {
             throw InvalidInput(
-                field: "ca_file",
-                message:
-                    "holds no certificate at \(file): PEM is needed, -----BEGIN CERTIFICATE-----"
+                "ca_file",
+                "holds no certificate at \(file): PEM is needed, -----BEGIN CERTIFICATE-----"
             )
         }
         self.file = file

@@ -68,9 +68,7 @@ package struct HTTPTarget: Hashable, Sendable {
         if let portText {
             guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
                 let port = Int(decimal: portText), (1...65_535).contains(port)
-            else {
-                throw InvalidInput(field: "url", message: "has no port between 1 and 65535")
-            }
+            else { throw InvalidInput("url", "has no port between 1 and 65535") }
             self.port = port
         } else {
             port = isSecure ? 443 : 80
@@ -113,7 +111,7 @@ package struct HTTPTarget: Hashable, Sendable {
     }
 
     private static let badHost = InvalidInput(
-        field: "url",
-        message: "has a host that is neither a plain name nor an address in brackets"
+        "url",
+        "has a host that is neither a plain name nor an address in brackets"
     )
 }

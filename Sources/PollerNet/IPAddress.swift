@@ -122,8 +122,8 @@ package struct AddressRange: Hashable, Sendable {
 
     private static func invalid(_ text: some StringProtocol) -> InvalidInput {
         InvalidInput(
-            field: "allow_cidrs",
-            message: "\(text.prefix(64)) is not an address range: write 10.0.0.0/8 or fd00::/8"
+            "allow_cidrs",
+            "\(text.prefix(64)) is not an address range: write 10.0.0.0/8 or fd00::/8"
         )
     }
 }
@@ -150,8 +150,8 @@ package struct NAT64Prefix: Hashable, Sendable {
         guard let range = try? AddressRange(text), range.isV6, lengths.contains(range.prefixBits)
         else {
             throw InvalidInput(
-                field: "nat64_prefixes",
-                message: "\(text.prefix(64)) is not a NAT64 prefix: write an IPv6 prefix with a "
+                "nat64_prefixes",
+                "\(text.prefix(64)) is not a NAT64 prefix: write an IPv6 prefix with a "
                     + "length of 32, 40, 48, 56, 64 or 96, such as 2001:db8:64::/96"
             )
         }

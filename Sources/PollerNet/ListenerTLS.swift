@@ -180,8 +180,8 @@ package final class ListenerTLS: Sendable {
             data.count <= fileBytesMax
         else {
             throw InvalidInput(
-                field: option,
-                message: "cannot be read at \(path): it must be a PEM file that pollerd may read"
+                option,
+                "cannot be read at \(path): it must be a PEM file that pollerd may read"
             )
         }
         return Array(data)
@@ -196,8 +196,8 @@ package final class ListenerTLS: Sendable {
             chain = try NIOSSLCertificate.fromPEMBytes(contents.certificate)
         } catch {
             throw InvalidInput(
-                field: "\(name)_tls_certificate",
-                message: "contains no certificate: use PEM, the listener's own certificate first"
+                "\(name)_tls_certificate",
+                "contains no certificate: use PEM, the listener's own certificate first"
             )
         }
         let key: NIOSSLPrivateKey
@@ -205,8 +205,8 @@ package final class ListenerTLS: Sendable {
             key = try NIOSSLPrivateKey(bytes: contents.key, format: .pem)
         } catch {
             throw InvalidInput(
-                field: "\(name)_tls_key",
-                message: "contains no private key: use PEM without a passphrase"
+                "\(name)_tls_key",
+                "contains no private key: use PEM without a passphrase"
             )
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -221,10 +221,7 @@ package final class ListenerTLS: Sendable {
                     try NIOSSLCertificate.fromPEMBytes(roots)
                 )
             } catch {
-                throw InvalidInput(
-                    field: "\(name)_client_ca",
-                    message: "contains no PEM certificate"
-                )
+                throw InvalidInput("\(name)_client_ca", "contains no PEM certificate")
             }
             // A client has no name to verify; it must have a certificate of these authorities.
             configuration.certificateVerification = .noHostnameVerification
@@ -233,8 +230,8 @@ package final class ListenerTLS: Sendable {
             return try NIOSSLContext(configuration: configuration)
         } catch {
             throw InvalidInput(
-                field: "\(name)_tls_key",
-                message: "does not match the certificate, or one of them is invalid"
+                "\(name)_tls_key",
+                "does not match the certificate, or one of them is invalid"
             )
         }
     }

@@ -88,7 +88,7 @@ package struct AppLinks: Hashable, Sendable {
     }
 
     private static func wrong(_ message: String) -> InvalidInput {
-        InvalidInput(field: "app_links", message: message)
+        InvalidInput("app_links", message)
     }
 
     /// Whether a text is a team of ten letters and digits, a dot, and a bundle.

@@ -57,8 +57,8 @@ package struct Branding: Hashable, Sendable {
     ) throws(InvalidInput) {
         guard (1...80).contains(name.count), name.unicodeScalars.allSatisfy(Self.isShown) else {
             throw InvalidInput(
-                field: "branding.name",
-                message: "must have 1 to 80 characters and no control characters"
+                "branding.name",
+                "must have 1 to 80 characters and no control characters"
             )
         }
         if let colour {
@@ -66,19 +66,13 @@ package struct Branding: Hashable, Sendable {
             guard colour.hasPrefix("#"), digits.utf8.count == 6,
                 digits.utf8.allSatisfy(Self.isHexDigit)
             else {
-                throw InvalidInput(
-                    field: "branding.colour",
-                    message: "must be written #rrggbb, such as #1a73e8"
-                )
+                throw InvalidInput("branding.colour", "must be written #rrggbb, such as #1a73e8")
             }
         }
         let isTag =
             languageTag.map { (2...35).contains($0.utf8.count) && !$0.contains(" ") } ?? true
         guard isTag else {
-            throw InvalidInput(
-                field: "branding.language",
-                message: "must be the tag of a language, such as de"
-            )
+            throw InvalidInput("branding.language", "must be the tag of a language, such as de")
         }
         if let accountHolder {
             // The longest name of a SEPA transfer (ISO 20022, `Nm` of 70 characters).
@@ -86,8 +80,8 @@ package struct Branding: Hashable, Sendable {
                 accountHolder.unicodeScalars.allSatisfy(Self.isShown)
             else {
                 throw InvalidInput(
-                    field: "branding.account_holder",
-                    message: "must have 1 to 70 characters and no control characters"
+                    "branding.account_holder",
+                    "must have 1 to 70 characters and no control characters"
                 )
             }
         }
@@ -97,8 +91,8 @@ package struct Branding: Hashable, Sendable {
         }
         if isZone == false {
             throw InvalidInput(
-                field: "branding.time_zone",
-                message: "must be a name of the time zone database, such as Europe/Berlin"
+                "branding.time_zone",
+                "must be a name of the time zone database, such as Europe/Berlin"
             )
         }
         try Self.check(homeURL, field: "branding.url")
@@ -128,8 +122,8 @@ package struct Branding: Hashable, Sendable {
             !host.isEmpty, !authority.contains("@")
         else {
             throw InvalidInput(
-                field: field,
-                message: "must be an https address such as https://shop.example/orders"
+                field,
+                "must be an https address such as https://shop.example/orders"
             )
         }
     }

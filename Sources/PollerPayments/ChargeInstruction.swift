@@ -38,25 +38,22 @@ package struct ChargeInstruction: Hashable, Sendable {
     ) throws(InvalidInput) {
         guard amount.map({ $0 > 0 }) ?? true else {
             throw InvalidInput(
-                field: "charge.amount",
-                message: "must be a positive whole number in the currency's smallest unit"
+                "charge.amount",
+                "must be a positive whole number in the currency's smallest unit"
             )
         }
         let letters = currency?.utf8.filter { (0x61...0x7A).contains($0) }
         guard letters?.count ?? 3 == 3, currency?.utf8.count ?? 3 == 3 else {
-            throw InvalidInput(
-                field: "charge.currency",
-                message: "must be three lower-case letters such as eur"
-            )
+            throw InvalidInput("charge.currency", "must be three lower-case letters such as eur")
         }
         // Stripe's limits; 50 metadata entries, less one that this system adds.
         for (field, text, most) in [
             ("description", note, 500), ("statement_descriptor", statementDescriptor, 35),
         ] where (text?.utf8.count ?? 0) > most {
-            throw InvalidInput(field: "charge.\(field)", message: "is longer than \(most) bytes")
+            throw InvalidInput("charge.\(field)", "is longer than \(most) bytes")
         }
         guard metadata.count < 50 else {
-            throw InvalidInput(field: "charge.metadata", message: "has more than 49 entries")
+            throw InvalidInput("charge.metadata", "has more than 49 entries")
         }
         self.amount = amount
         self.currency = currency

@@ -43,8 +43,8 @@ package struct ChargeSharing: Hashable, Sendable, Codable {
             ("application_fee_amount", feeAmount), ("transfer_data.amount", transfer?.amount),
         ] where !(sum.map { $0 > 0 } ?? true) {
             throw InvalidInput(
-                field: "charge.\(field)",
-                message: "must be a positive whole number in the currency's smallest unit"
+                "charge.\(field)",
+                "must be a positive whole number in the currency's smallest unit"
             )
         }
         for (field, account) in [
@@ -52,17 +52,14 @@ package struct ChargeSharing: Hashable, Sendable, Codable {
         ] {
             guard let account else { continue }
             guard account.hasPrefix("acct_") else {
-                throw InvalidInput(
-                    field: "charge.\(field)",
-                    message: "must be a connected account, acct_…"
-                )
+                throw InvalidInput("charge.\(field)", "must be a connected account, acct_…")
             }
             _ = try IdentifierSyntax.check(account, field: "charge.\(field)", lengthMax: 64)
         }
         guard transfer?.amount == nil || feeAmount == nil else {
             throw InvalidInput(
-                field: "charge.application_fee_amount",
-                message: "conflicts with transfer_data.amount: set only one of them"
+                "charge.application_fee_amount",
+                "conflicts with transfer_data.amount: set only one of them"
             )
         }
         self.feeAmount = feeAmount

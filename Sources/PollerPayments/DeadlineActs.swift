@@ -59,17 +59,14 @@ package struct DeadlineActs: Hashable, Sendable {
     package func check(_ kind: SourceKind) throws(InvalidInput) {
         guard ofHold == nil || kind == .paymentIntent else {
             throw InvalidInput(
-                field: "authorisation",
-                message:
-                    "applies only to payment intents (pi_…); Poller takes no hold on a "
-                    + "\(kind.rawValue)"
+                "authorisation",
+                "applies only to payment intents (pi_…); Poller takes no hold on a \(kind.rawValue)"
             )
         }
         guard ofAbandoned == nil || kind.isIntent else {
             throw InvalidInput(
-                field: "abandoned",
-                message: "applies only to intents (pi_… and seti_…); a \(kind.rawValue) ends "
-                    + "automatically"
+                "abandoned",
+                "applies only to intents (pi_… and seti_…); a \(kind.rawValue) ends automatically"
             )
         }
     }
@@ -91,7 +88,7 @@ extension DeadlineActs {
         guard let text else { return nil }
         guard let choice = Choice(rawValue: text) else {
             let all = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-            throw InvalidInput(field: field, message: "must be one of \(all)")
+            throw InvalidInput(field, "must be one of \(all)")
         }
         return choice
     }

@@ -42,26 +42,24 @@ package struct RefundAccount: Hashable, Sendable, CustomStringConvertible, Custo
             && holder.unicodeScalars.allSatisfy {
                 $0.value >= 0x20 && !(0x7F..<0xA0).contains($0.value)
             }
-        guard isName else {
-            throw InvalidInput(field: "holder", message: "must be the name of the account holder")
-        }
+        guard isName else { throw InvalidInput("holder", "must be the name of the account holder") }
         self.holder = holder
         switch identifier {
         case .iban(let text):
             let iban = text.filter { !$0.isWhitespace }.uppercased()
             guard Self.isIBAN(iban) else {
                 throw InvalidInput(
-                    field: "iban",
-                    message: "must be an IBAN with its check digits, such as DE89370400440532013000"
+                    "iban",
+                    "must be an IBAN with its check digits, such as DE89370400440532013000"
                 )
             }
             self.identifier = .iban(iban)
         case .american(let routing, let number, _):
             guard Self.isNumber(routing, 9...9) else {
-                throw InvalidInput(field: "routing_number", message: "must be nine digits")
+                throw InvalidInput("routing_number", "must be nine digits")
             }
             guard Self.isNumber(number, 4...17) else {
-                throw InvalidInput(field: "account_number", message: "must be 4 to 17 digits")
+                throw InvalidInput("account_number", "must be 4 to 17 digits")
             }
             self.identifier = identifier
         }

@@ -19,15 +19,15 @@ package struct SourceStatus: Hashable, Sendable, CustomStringConvertible {
         }
         let trimmed = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let length = trimmed.unicodeScalars.count
-        guard length > 0 else { throw InvalidInput(field: "status", message: "must not be empty") }
+        guard length > 0 else { throw InvalidInput("status", "must not be empty") }
         guard length <= Self.lengthMax else {
             throw InvalidInput(
-                field: "status",
-                message: "has \(length) characters; at most \(Self.lengthMax) are allowed"
+                "status",
+                "has \(length) characters; at most \(Self.lengthMax) are allowed"
             )
         }
         guard trimmed.unicodeScalars.allSatisfy(Self.isPrintable) else {
-            throw InvalidInput(field: "status", message: "has a control character")
+            throw InvalidInput("status", "has a control character")
         }
         description = trimmed
     }

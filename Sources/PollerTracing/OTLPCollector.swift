@@ -44,8 +44,8 @@ package struct OTLPCollector: Hashable, Sendable {
                 value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
             else {
                 throw InvalidInput(
-                    field: "otlp_headers",
-                    message: "must be name=value, separated by commas, with percent-encoded values"
+                    "otlp_headers",
+                    "must be name=value, separated by commas, with percent-encoded values"
                 )
             }
             read.append(Header(name: name, value: value))

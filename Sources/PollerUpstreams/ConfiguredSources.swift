@@ -30,9 +30,8 @@ package struct ConfiguredSources: SourceLocator {
         guard !names.isEmpty, self.accounts.configuration(for: key.account) == nil else { return }
         guard !self.accounts.organisations.contains(key.account) else {
             throw InvalidInput(
-                field: "account",
-                message:
-                    "is \(key.account), whose key is an organisation's (sk_org_…): name the account "
+                "account",
+                "is \(key.account), whose key is an organisation's (sk_org_…): name the account "
                     + "of the payment, acct_…"
             )
         }

@@ -43,7 +43,7 @@ package struct VerificationValues: Hashable, Sendable {
     /// Errors: `InvalidInput` with the expected form.
     package init(_ texts: [String]) throws(InvalidInput) {
         guard (1...Self.countMax).contains(texts.count) else {
-            throw InvalidInput(field: "values", message: "must be a code, or two amounts")
+            throw InvalidInput("values", "must be a code, or two amounts")
         }
         for text in texts {
             let isPlain = text.utf8.allSatisfy { byte in
@@ -51,9 +51,8 @@ package struct VerificationValues: Hashable, Sendable {
             }
             guard isPlain, (1...Self.lengthMax).contains(text.utf8.count) else {
                 throw InvalidInput(
-                    field: "values",
-                    message:
-                        "must be 1 to \(Self.lengthMax) letters and digits each; amounts are in "
+                    "values",
+                    "must be 1 to \(Self.lengthMax) letters and digits each; amounts are in "
                         + "the smallest unit, such as 32"
                 )
             }

@@ -145,6 +145,6 @@ package struct KeyFile: Sendable, CustomStringConvertible {
     }
 
     private static func wrong(_ message: String) -> InvalidInput {
-        InvalidInput(field: "api_keys_file", message: message)
+        InvalidInput("api_keys_file", message)
     }
 }

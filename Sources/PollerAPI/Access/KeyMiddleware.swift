@@ -229,11 +229,7 @@ extension Caller {
         }
         guard let standard = accounts.standard else {
             let all = (accounts.names ?? []).joined(separator: ", ")
-            throw Problem(
-                .missingField,
-                "account is required, because this key has several: \(all).",
-                field: "account"
-            )
+            throw Problem.missing("account", "is required, because this key has several: \(all).")
         }
         return standard
     }

@@ -252,7 +252,7 @@ package struct EndpointBackend: Sendable {
     /// Rejects a URL to which every delivery would fail, regardless of the caller.
     func check(_ url: NotifyURL, field: String) throws(InvalidInput) {
         guard let objection = guarding?.rejectionReason(for: url) else { return }
-        throw InvalidInput(field: field, message: objection)
+        throw InvalidInput(field, objection)
     }
 }
 

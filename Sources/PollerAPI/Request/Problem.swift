@@ -101,6 +101,27 @@ extension Problem {
         }
     }
 
+    /// Returns the problem of a parameter in the URL; the detail begins with its name.
+    static func parameter(_ name: String, _ message: String) -> Problem {
+        Problem(.invalidParameter, InvalidInput(name, message))
+    }
+
+    /// Returns the problem of a value in the body; the detail begins with its field.
+    static func value(_ field: String, _ message: String) -> Problem {
+        Problem(.invalidValue, InvalidInput(field, message))
+    }
+
+    /// Returns the problem of a missing field or parameter; the detail begins with its name.
+    static func missing(_ field: String, _ message: String) -> Problem {
+        Problem(.missingField, InvalidInput(field, message))
+    }
+
+    /// The problem of a cursor that no page has given.
+    static let invalidCursor = parameter(
+        "cursor",
+        "is invalid: use next of the previous page, unchanged."
+    )
+
     /// Creates the problem of a value that violates a rule of its type.
     init(_ code: ProblemCode, _ invalid: InvalidInput) {
         self.init(code, "\(invalid.field) \(invalid.message)", field: invalid.field)

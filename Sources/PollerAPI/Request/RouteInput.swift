@@ -134,18 +134,10 @@ struct RequestValues {
                 )
             }
             guard !value.isEmpty else {
-                throw Problem(
-                    .invalidParameter,
-                    "\(name) is empty; give it a value, or leave it out.",
-                    field: name
-                )
+                throw Problem.parameter(name, "is empty; give it a value, or leave it out.")
             }
             guard values.updateValue(value, forKey: name) == nil else {
-                throw Problem(
-                    .invalidParameter,
-                    "\(name) was sent twice. Send it once.",
-                    field: name
-                )
+                throw Problem.parameter(name, "was sent twice. Send it once.")
             }
         }
         return values

@@ -64,7 +64,7 @@ extension RouteInput {
             guard let text else { return nil }
             guard let choice = Choice(rawValue: text) else {
                 let known = all.joined(separator: ", ")
-                throw Problem(.invalidParameter, "\(name) must be one of \(known).", field: name)
+                throw Problem.parameter(name, "must be one of \(known).")
             }
             return choice
         }
@@ -107,11 +107,7 @@ extension RouteInput where Value == Bool {
             case nil, "false": false
             case "true": true
             default:
-                throw Problem(
-                    .invalidParameter,
-                    "\(name) must be true or false.",
-                    field: name
-                )
+                throw Problem.parameter(name, "must be true or false.")
             }
         }
     }
@@ -158,13 +154,7 @@ extension RouteInput where Value == String? {
             guard let text = try given.read(values) else { return nil }
             guard text.count <= lengthMax,
                 let opened = values.cursors.open(text, for: values.caller)
-            else {
-                throw Problem(
-                    .invalidParameter,
-                    "cursor is invalid: use next of the previous page, unchanged.",
-                    field: "cursor"
-                )
-            }
+            else { throw Problem.invalidCursor }
             return opened
         }
     }
@@ -186,10 +176,9 @@ extension RouteInput where Value == Int? {
                 let number = Int(decimal: text),
                 range.contains(number)
             else {
-                throw Problem(
-                    .invalidParameter,
-                    "\(name) must be a whole number of \(range.lowerBound) to \(range.upperBound).",
-                    field: name
+                throw Problem.parameter(
+                    name,
+                    "must be a whole number of \(range.lowerBound) to \(range.upperBound)."
                 )
             }
             return number
@@ -222,10 +211,9 @@ extension RouteInput where Value == Duration {
         reading("wait", description, .shape("Wait")) { text throws(Problem) in
             guard let text else { return .zero }
             guard let wait = Duration(text: text), wait <= LongPolls.waitMax else {
-                throw Problem(
-                    .invalidParameter,
-                    "wait must be a span of 0s to \(LongPolls.waitMax.text), for example 30s.",
-                    field: "wait"
+                throw Problem.parameter(
+                    "wait",
+                    "must be a span of 0s to \(LongPolls.waitMax.text), for example 30s."
                 )
             }
             return wait
@@ -246,11 +234,7 @@ extension RouteInput where Value == [String] {
             let items = text.split(separator: ",", omittingEmptySubsequences: false)
                 .map(String.init)
             guard items.count <= countMax, items.allSatisfy({ !$0.isEmpty }) else {
-                throw Problem(
-                    .invalidParameter,
-                    "\(name) must be 1 to \(countMax) names separated by commas.",
-                    field: name
-                )
+                throw Problem.parameter(name, "must be 1 to \(countMax) names separated by commas.")
             }
             return items
         }

@@ -84,11 +84,7 @@ extension RouteInput where Value == Timestamp? {
         reading(name, description, .shape("Time")) { text throws(Problem) in
             guard let text else { return nil }
             guard let time = Time(text) else {
-                throw Problem(
-                    .invalidParameter,
-                    "\(name) must be a time such as 2026-11-20T09:30:00.125Z.",
-                    field: name
-                )
+                throw Problem.parameter(name, "must be a time such as 2026-11-20T09:30:00.125Z.")
             }
             return Timestamp(ms: time.ms)
         }

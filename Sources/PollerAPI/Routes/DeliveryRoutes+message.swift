@@ -97,10 +97,9 @@ extension RouteInput where Value == Int {
             guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
                 let seq = Int(decimal: text), (1...1_000_000_000).contains(seq)
             else {
-                throw Problem(
-                    .invalidParameter,
-                    "seq must be a whole number from 1; the delivery's attempts show it.",
-                    field: "seq"
+                throw Problem.parameter(
+                    "seq",
+                    "must be a whole number from 1; the delivery's attempts show it."
                 )
             }
             return seq

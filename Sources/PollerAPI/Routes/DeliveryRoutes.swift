@@ -334,10 +334,9 @@ extension RouteInput where Value == WatchKey? {
             guard let source else {
                 for (name, isGiven) in [("account", account != nil), ("kind", kind != nil)]
                 where isGiven {
-                    throw Problem(
-                        .invalidParameter,
-                        "\(name) requires source; name a source, or leave \(name) out.",
-                        field: name
+                    throw Problem.parameter(
+                        name,
+                        "requires source; name a source, or leave \(name) out."
                     )
                 }
                 return nil

@@ -160,10 +160,9 @@ extension EndpointRoutes {
         let body = try await reader.object(EndpointRotation.self, of: request, isOptional: true)
         let overlap = body.overlap?.duration ?? .seconds(86_400)
         guard overlap <= EndpointSecret.overlapMax else {
-            throw Problem(
-                .invalidValue,
-                "overlap must be a span from 0s to \(EndpointSecret.overlapMax.text).",
-                field: "overlap"
+            throw Problem.value(
+                "overlap",
+                "must be a span from 0s to \(EndpointSecret.overlapMax.text)."
             )
         }
         var generator = SystemRandomNumberGenerator()
@@ -217,11 +216,7 @@ extension EndpointRoutes {
         let body = try await reader.object(EndpointDisabling.self, of: request, isOptional: true)
         let shown = body.reason ?? "disabled by request"
         guard (1...200).contains(shown.utf8.count), shown.utf8.allSatisfy({ $0 >= 0x20 }) else {
-            throw Problem(
-                .invalidValue,
-                "reason must be 1 to 200 bytes without control characters.",
-                field: "reason"
-            )
+            throw Problem.value("reason", "must be 1 to 200 bytes without control characters.")
         }
         return try await changed(old.id, context) { endpoint, now throws(Problem) in
             if endpoint.isEnabled { endpoint.state = .disabled(reason: shown, at: now) }

@@ -71,10 +71,9 @@ extension EndpointRoutes {
     func checkFallback(_ endpoint: PollerDeliveries.Endpoint) async throws {
         guard let fallback = endpoint.notifyBy?.fallback else { return }
         guard try await backend.store.read(fallback, of: .some([endpoint.account])) != nil else {
-            throw Problem(
-                .invalidValue,
-                "notify_by.endpoint names no endpoint of the account \(endpoint.account).",
-                field: "notify_by.endpoint"
+            throw Problem.value(
+                "notify_by.endpoint",
+                "names no endpoint of the account \(endpoint.account)."
             )
         }
     }

@@ -194,10 +194,9 @@ struct EndpointRoutes {
         for caller: Caller
     ) throws(Problem) -> PollerDeliveries.Endpoint {
         guard let url = try wanted.choices.checkedURL(for: backend) else {
-            throw Problem(
-                .missingField,
-                "url is required: https://…, mailto:name@host or redis+stream:NAME.",
-                field: "url"
+            throw Problem.missing(
+                "url",
+                "is required: https://…, mailto:name@host or redis+stream:NAME."
             )
         }
         let named = try Problem.checked { () throws(InvalidInput) in
@@ -298,11 +297,10 @@ struct EndpointRoutes {
         var updated = old
         try updated.apply(change, of: backend)
         guard updated.url.isWebhook == old.url.isWebhook else {
-            throw Problem(
-                .invalidValue,
-                "url cannot change between https:// and other schemes, because only webhooks "
-                    + "have a secret; create another endpoint.",
-                field: "url"
+            throw Problem.value(
+                "url",
+                "cannot change between https:// and other schemes, because only webhooks "
+                    + "have a secret; create another endpoint."
             )
         }
         if updated.url != old.url {

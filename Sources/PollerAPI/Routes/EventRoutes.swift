@@ -113,13 +113,7 @@ struct EventRoutes {
                 partitions: partitions,
                 accounts: caller.accounts
             )
-            guard let positions else {
-                throw Problem(
-                    .invalidParameter,
-                    "cursor is invalid: use next of the previous page, unchanged.",
-                    field: "cursor"
-                )
-            }
+            guard let positions else { throw Problem.invalidCursor }
             return OutboxCursor(positions: positions)
         case .oldest:
             return OutboxCursor(positions: Array(repeating: .start, count: partitions))
@@ -208,10 +202,9 @@ extension RouteInput where Value == EventsStart {
             case "now": return .now
             case let text:
                 guard let time = Timestamp(rfc3339: text), time.ms > 0 else {
-                    throw Problem(
-                        .invalidParameter,
-                        "from must be oldest, now, or a time such as 2026-11-20T09:30:00.125Z.",
-                        field: "from"
+                    throw Problem.parameter(
+                        "from",
+                        "must be oldest, now, or a time such as 2026-11-20T09:30:00.125Z."
                     )
                 }
                 return .time(UInt64(clamping: time.ms))

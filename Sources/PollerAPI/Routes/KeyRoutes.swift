@@ -269,13 +269,13 @@ extension PollerOperations.AccessKey {
     ) throws(InvalidInput) {
         guard let role = wanted.role.flatMap({ KeyRole(rawValue: $0.rawValue) }) else {
             let all = KeyRole.allCases.map(\.rawValue).joined(separator: ", ")
-            throw InvalidInput(field: "role", message: "must be one of \(all)")
+            throw InvalidInput("role", "must be one of \(all)")
         }
         var allowed: Set<Scope> = []
         for text in wanted.allow ?? [] {
             guard let scope = Scope(rawValue: text) else {
                 let all = Scope.allCases.map(\.rawValue).joined(separator: ", ")
-                throw InvalidInput(field: "allow", message: "must be some of \(all)")
+                throw InvalidInput("allow", "must be some of \(all)")
             }
             allowed.insert(scope)
         }
@@ -284,8 +284,8 @@ extension PollerOperations.AccessKey {
         let expiresIn = wanted.expiresIn?.duration
         if let expiresIn, !Self.lifetimes.contains(expiresIn) {
             throw InvalidInput(
-                field: "expires_in",
-                message: "must be a span from \(Self.lifetimes.lowerBound.text) to "
+                "expires_in",
+                "must be a span from \(Self.lifetimes.lowerBound.text) to "
                     + "\(Self.lifetimes.upperBound.text), for example 90d"
             )
         }

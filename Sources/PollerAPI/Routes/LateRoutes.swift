@@ -107,11 +107,7 @@ extension RouteInput where Value == Duration {
             text throws(Problem) in
             guard let text else { return LateRoutes.tolerance }
             guard let span = Duration(text: text) else {
-                throw Problem(
-                    .invalidParameter,
-                    "over must be a span such as 30s or 5m.",
-                    field: "over"
-                )
+                throw Problem.parameter("over", "must be a span such as 30s or 5m.")
             }
             return span
         }

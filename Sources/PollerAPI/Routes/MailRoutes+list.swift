@@ -107,10 +107,9 @@ extension RouteInput where Value == SuppressionEntry {
                         || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
                 }
             guard isID else {
-                throw Problem(
-                    .invalidParameter,
-                    "suppression must be the ID of an entry in GET /v1/mail/suppressions.",
-                    field: "suppression"
+                throw Problem.parameter(
+                    "suppression",
+                    "must be the ID of an entry in GET /v1/mail/suppressions."
                 )
             }
             return SuppressionEntry(id: ItemID(unchecked: text))

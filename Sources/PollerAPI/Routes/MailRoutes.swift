@@ -73,7 +73,7 @@ struct MailRoutes {
         }
         guard let type = bounce.type?.known else {
             let known = Bounce.Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Problem(.invalidValue, "type must be one of \(known).", field: "type")
+            throw Problem.value("type", "must be one of \(known).")
         }
         let preferences = try mailPreferences()
         // The relay retries after a soft bounce, so nothing changes here.

@@ -142,13 +142,13 @@ extension PollerPayments.RefundAccount {
     fileprivate init(_ wire: PollerWire.RefundAccount) throws(InvalidInput) {
         if let iban = wire.iban {
             guard wire.accountNumber == nil, wire.routingNumber == nil else {
-                throw InvalidInput(field: "iban", message: "cannot be combined with another number")
+                throw InvalidInput("iban", "cannot be combined with another number")
             }
             try self.init(holder: wire.holder ?? "", identifier: .iban(iban))
             return
         }
         if let type = wire.holderType, type.known == nil {
-            throw InvalidInput(field: "holder_type", message: "must be individual or company")
+            throw InvalidInput("holder_type", "must be individual or company")
         }
         try self.init(
             holder: wire.holder ?? "",

@@ -59,11 +59,9 @@ struct ReplayRoutes {
         let choice = try Self.choice(wanted)
         let since = try Self.since(wanted)
         guard choice == .dead || since != nil else {
-            throw Problem(
-                .missingField,
-                "since is required for status all: set it to the time of the first "
-                    + "event to send.",
-                field: "since"
+            throw Problem.missing(
+                "since",
+                "is required for status all: set it to the time of the first event to send."
             )
         }
         let job = ReplayJob(
@@ -186,7 +184,7 @@ struct ReplayRoutes {
         guard let status = wanted.status else { return .dead }
         guard let choice = ReplayJob.Choice(rawValue: status.rawValue) else {
             let all = ReplayJob.Choice.allCases.map(\.rawValue).joined(separator: " or ")
-            throw Problem(.invalidValue, "status must be \(all).", field: "status")
+            throw Problem.value("status", "must be \(all).")
         }
         return choice
     }
@@ -194,11 +192,7 @@ struct ReplayRoutes {
     private static func since(_ wanted: ReplayRequest) throws(Problem) -> Timestamp? {
         guard let since = wanted.since else { return nil }
         guard since.ms > 0 else {
-            throw Problem(
-                .invalidValue,
-                "since must be a time such as 2026-11-20T09:30:00.125Z.",
-                field: "since"
-            )
+            throw Problem.value("since", "must be a time such as 2026-11-20T09:30:00.125Z.")
         }
         return Timestamp(ms: since.ms)
     }

@@ -179,10 +179,9 @@ struct SelectionRoutes {
     ) throws(Problem) -> ListQuery {
         let words = selection.words ?? ""
         guard words.contains(where: { !$0.isWhitespace }) else {
-            throw Problem(
-                .missingField,
-                "q is required: a search, such as order=A77; state=open for all.",
-                field: "q"
+            throw Problem.missing(
+                "q",
+                "is required: a search, such as order=A77; state=open for all."
             )
         }
         let account = try Problem.checked { () throws(InvalidInput) in
@@ -192,10 +191,9 @@ struct SelectionRoutes {
         if let text = selection.cursor {
             cursor = context.cursors.open(text, for: context.caller)
             guard cursor != nil else {
-                throw Problem(
-                    .invalidValue,
-                    "cursor is invalid: use next of the previous part, unchanged.",
-                    field: "cursor"
+                throw Problem.value(
+                    "cursor",
+                    "is invalid: use next of the previous part, unchanged."
                 )
             }
         }

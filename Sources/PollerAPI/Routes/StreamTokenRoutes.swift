@@ -55,7 +55,7 @@ struct StreamTokenRoutes {
         let grant = try StreamGrant(wanted, for: context.caller)
         let lifetime = wanted.ttl?.duration ?? Self.lifetimeStandard
         guard (.seconds(1)...StreamGrant.lifetimeMax).contains(lifetime) else {
-            throw Problem(.invalidValue, "ttl must be 1s to 1h.", field: "ttl")
+            throw Problem.value("ttl", "must be 1s to 1h.")
         }
         guard let issuer else {
             throw Problem(.notFound, "This server has no live gateway for tokens.")
@@ -76,7 +76,7 @@ extension StreamGrant {
     /// Errors: a ``Problem`` that names the field.
     fileprivate init(_ request: StreamTokenRequest, for caller: Caller) throws(Problem) {
         guard let view = EventView(rawValue: request.view?.rawValue ?? "public") else {
-            throw Problem(.invalidValue, "view must be public or full.", field: "view")
+            throw Problem.value("view", "must be public or full.")
         }
         let named = try Problem.checked { () throws(InvalidInput) in
             try request.account.map { text throws(InvalidInput) in try AccountID(text) }

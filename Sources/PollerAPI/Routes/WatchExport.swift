@@ -31,10 +31,9 @@ struct WatchExport: Sendable {
     /// Returns the file for a caller.
     func response(_ query: ListQuery, for caller: Caller) async throws -> Response {
         guard query.cursor == nil else {
-            throw Problem(
-                .invalidParameter,
-                "cursor is for pages, and format=csv sends all watches; leave one of them out.",
-                field: "cursor"
+            throw Problem.parameter(
+                "cursor",
+                "is for pages, and format=csv sends all watches; leave one of them out."
             )
         }
         let first = try await scans.list(query.page(limit: Self.pageMax, after: nil), for: caller)

@@ -23,11 +23,10 @@ struct CreatedRange: Hashable {
     ) throws(Problem) -> Timestamp? {
         guard let text else { return nil }
         guard let instant = SearchQuery.instant(text, at: now) else {
-            throw Problem(
-                .invalidParameter,
-                "\(name) must be a day such as 2026-11-23, a time such as "
-                    + "2026-11-23T09:30:00Z, or an age such as 2d.",
-                field: name
+            throw Problem.parameter(
+                name,
+                "must be a day such as 2026-11-23, a time such as "
+                    + "2026-11-23T09:30:00Z, or an age such as 2d."
             )
         }
         return instant

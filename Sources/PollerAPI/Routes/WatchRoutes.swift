@@ -77,10 +77,9 @@ struct WatchRoutes {
             .wait()
         ) { key, afterSeq, wait throws(Problem) in
             guard afterSeq != nil || wait == .zero else {
-                throw Problem(
-                    .invalidParameter,
-                    "wait requires after_seq: the last seq you have, 0 for none.",
-                    field: "wait"
+                throw Problem.parameter(
+                    "wait",
+                    "requires after_seq: the last seq you have, 0 for none."
                 )
             }
             return (key: key, afterSeq: afterSeq, wait: wait)

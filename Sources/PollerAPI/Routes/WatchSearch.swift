@@ -99,10 +99,9 @@ extension RouteInput where Value == [(name: String, value: String)] {
         return Self([parameter]) { values throws(Problem) in
             let wanted = values.queries("metadata.")
             if let (name, _) = wanted.first(where: { $0.value.count > valueMax }) {
-                throw Problem(
-                    .invalidParameter,
-                    "metadata.\(name) is longer than \(valueMax) characters.",
-                    field: "metadata.\(name)"
+                throw Problem.parameter(
+                    "metadata.\(name)",
+                    "is longer than \(valueMax) characters."
                 )
             }
             return wanted
@@ -152,10 +151,9 @@ extension RouteInput where Value == String? {
         .all(.cursor()) { text throws(Problem) in
             guard let text else { return nil }
             guard text.utf8.count <= 1024, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-                throw Problem(
-                    .invalidParameter,
-                    "cursor is invalid: use next of the previous page, unchanged",
-                    field: "cursor"
+                throw Problem.parameter(
+                    "cursor",
+                    "is invalid: use next of the previous page, unchanged"
                 )
             }
             return text

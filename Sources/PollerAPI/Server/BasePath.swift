@@ -45,8 +45,8 @@ package struct BasePath: Hashable, Sendable, CustomStringConvertible {
         // Two leading slashes would name a host.
         guard isPlain, !text.contains("//"), text.utf8.count <= Self.bytesMax else {
             throw InvalidInput(
-                field: "base_path",
-                message: "must be a path such as /poller, of letters, digits, '-', '.', '_' and '~'"
+                "base_path",
+                "must be a path such as /poller, of letters, digits, '-', '.', '_' and '~'"
             )
         }
         description = parts.map { "/\($0)" }.joined()

@@ -32,8 +32,8 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     /// An empty host means loopback. A server listens on all interfaces only if configured with `0.0.0.0` or `[::]`.
     package init(_ text: String, field: String = "bind") throws(InvalidInput) {
         let wrong = InvalidInput(
-            field: field,
-            message: "must be HOST:PORT with a port of 0 to 65535, for example 127.0.0.1:8080"
+            field,
+            "must be HOST:PORT with a port of 0 to 65535, for example 127.0.0.1:8080"
         )
         guard let colon = text.lastIndex(of: ":") else { throw wrong }
         let digits = text[text.index(after: colon)...]
@@ -45,7 +45,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
             host = host.dropFirst().dropLast()
             guard !host.isEmpty else { throw wrong }
         } else if host.contains(":") {
-            throw InvalidInput(field: field, message: "must put an IPv6 address in brackets")
+            throw InvalidInput(field, "must put an IPv6 address in brackets")
         }
         guard host.utf8.count <= 253, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw wrong

@@ -38,18 +38,14 @@ struct RestoredLine {
         // From here on, only members that the digest covers are read.
         let wire = try Problem.reading(PollerWire.Watch.self, shown).archived
         guard let eventTexts = line.member("events")?.elements else {
-            throw Problem(.missingField, "events must be the events of the watch.", field: "events")
+            throw Problem.missing("events", "must be the events of the watch.")
         }
         guard !wire.isOpen else {
             (watch, isSigned) = (nil, false)
             return
         }
         guard let closed = wire.closedReason.flatMap({ ClosedReason(rawValue: $0.rawValue) }) else {
-            throw Problem(
-                .invalidValue,
-                "closed_reason is not a known reason.",
-                field: "closed_reason"
-            )
+            throw Problem.value("closed_reason", "is not a known reason.")
         }
         let account = try Problem.checked { () throws(InvalidInput) in
             try AccountID(wire.account)
@@ -65,25 +61,20 @@ struct RestoredLine {
             )
         )
         guard key.kind.isOfWatches else {
-            throw Problem(.invalidValue, "kind is not the kind of a watch.", field: "kind")
+            throw Problem.value("kind", "is not the kind of a watch.")
         }
         var events: [PollerWatches.Event] = []
         for (index, text) in eventTexts.enumerated() {
             // White space is not significant, and a stored event must be a single line.
             guard let event = PollerWatches.Event(json: text.compacted.description) else {
-                throw Problem(
-                    .invalidValue,
-                    "events[\(index)] is not an event.",
-                    field: "events[\(index)]"
-                )
+                throw Problem.value("events[\(index)]", "is not an event.")
             }
             if let payment = text.member("payment"),
                 let sums = try? PollerWire.Payment(reading: payment), let sum = sums.sumBeyondLimits
             {
-                throw Problem(
-                    .invalidValue,
-                    "events[\(index)].payment.\(sum) must be a whole number of 0 to \(Amount.max).",
-                    field: "events[\(index)].payment.\(sum)"
+                throw Problem.value(
+                    "events[\(index)].payment.\(sum)",
+                    "must be a whole number of 0 to \(Amount.max)."
                 )
             }
             events.append(event)

@@ -210,10 +210,9 @@ extension LaneLimitChange {
     func limit(from current: PollerQueue.LaneLimit) throws(Problem) -> PollerQueue.LaneLimit? {
         guard usesDefault != true else {
             guard isEmpty else {
-                throw Problem(
-                    .invalidValue,
-                    "default excludes rate, burst and concurrency; send it alone.",
-                    field: "default"
+                throw Problem.value(
+                    "default",
+                    "excludes rate, burst and concurrency; send it alone."
                 )
             }
             return nil

@@ -98,8 +98,8 @@ extension PollerDeliveries.Endpoint {
             )
             guard change.ordering.or("source", "source") == "source" else {
                 throw InvalidInput(
-                    field: "ordering",
-                    message: "must be source: events of the same source are delivered in order, "
+                    "ordering",
+                    "must be source: events of the same source are delivered in order, "
                         + "independently of other sources."
                 )
             }
@@ -123,7 +123,7 @@ extension PollerDeliveries.Endpoint {
             }
             let payload = change.payload.or(Open(rawValue: payload.rawValue), Open(.full))
             guard let payload = Payload(rawValue: payload.rawValue) else {
-                throw InvalidInput(field: "payload", message: "must be full or thin.")
+                throw InvalidInput("payload", "must be full or thin.")
             }
             endpoint.payload = payload
             if change.notifyBy.isGiven {
@@ -171,7 +171,7 @@ extension NewEndpoint {
             )
         }
         guard let signing = WebhookSigning(rawValue: named.rawValue) else {
-            throw Problem(.invalidValue, "signing must be hmac or ed25519.", field: "signing")
+            throw Problem.value("signing", "must be hmac or ed25519.")
         }
         return signing
     }

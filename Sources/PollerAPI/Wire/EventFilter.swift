@@ -37,11 +37,9 @@ struct EventFilter: Sendable {
                 type.hasSuffix(".*") || parts.count > 1
             else {
                 let all = EventSubject.families.map { "\($0).*" }.joined(separator: ", ")
-                throw Problem(
-                    .invalidParameter,
-                    "types must be event types such as source.chargeable, or a whole "
-                        + "family: \(all).",
-                    field: "types"
+                throw Problem.parameter(
+                    "types",
+                    "must be event types such as source.chargeable, or a whole family: \(all)."
                 )
             }
         }

@@ -48,13 +48,7 @@ extension RouteInput where Value == LaneCursor? {
     static var laneCursor: Self {
         .all(.cursor(lengthMax: 2048)) { text throws(Problem) in
             guard let text else { return nil }
-            guard let cursor = LaneCursor(text) else {
-                throw Problem(
-                    .invalidParameter,
-                    "cursor is invalid: use next of the previous page, unchanged.",
-                    field: "cursor"
-                )
-            }
+            guard let cursor = LaneCursor(text) else { throw Problem.invalidCursor }
             return cursor
         }
     }

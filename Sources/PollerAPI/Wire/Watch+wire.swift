@@ -92,9 +92,8 @@ extension ChargeInstruction {
         guard let number else { return nil }
         guard let amount = Amount(positive: number) else {
             throw InvalidInput(
-                field: field,
-                message:
-                    "must be a whole number of 1 to \(Amount.max), in the currency's smallest unit"
+                field,
+                "must be a whole number of 1 to \(Amount.max), in the currency's smallest unit"
             )
         }
         return amount
@@ -119,27 +118,22 @@ extension WatchKey {
                 throw Problem(.invalidValue, "A watch with a url is of kind http.", field: "kind")
             }
             let found = try Problem.checked { () throws(InvalidInput) in
-                guard let locator else {
-                    throw InvalidInput(field: "url", message: "is not supported here")
-                }
+                guard let locator else { throw InvalidInput("url", "is not supported here") }
                 return try locator.key(of: url, account: account, among: caller.accounts)
             }
             guard source == nil || source == found.source else {
-                throw Problem(
-                    .invalidValue,
-                    "source is not the id in the url, \(found.source): leave it out, or correct one.",
-                    field: "source"
+                throw Problem.value(
+                    "source",
+                    "is not the id in the url, \(found.source): leave it out, or correct one."
                 )
             }
             self = found
             return
         }
         guard let source else {
-            throw Problem(
-                .missingField,
-                "source is required: the ID to watch, or the url of a source of a "
-                    + "configured upstream.",
-                field: "source"
+            throw Problem.missing(
+                "source",
+                "is required: the ID to watch, or the url of a source of a configured upstream."
             )
         }
         self.init(

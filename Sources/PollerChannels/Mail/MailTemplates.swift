@@ -46,7 +46,7 @@ package struct MailTemplates: Sendable {
                 let text = files[name] ?? String(decoding: source, as: UTF8.self)
                 try library.register(MailHTML.template(text), named: name)
             } catch {
-                throw InvalidInput(field: name, message: "is not valid Mustache: \(error)")
+                throw InvalidInput(name, "is not valid Mustache: \(error)")
             }
         }
         self.library = library
@@ -59,7 +59,7 @@ package struct MailTemplates: Sendable {
         do throws(InvalidInput) {
             try self.init(replacing: PayerLexicon.files(in: folder))
         } catch {
-            throw InvalidInput(field: "templates", message: "is a folder where \(error)")
+            throw InvalidInput("templates", "is a folder where \(error)")
         }
     }
 

@@ -46,10 +46,7 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
         var isOpen = false
         if let question = rest.firstIndex(of: "?") {
             guard rest[question...] == "?tls=off", scheme == "smtp" else {
-                throw InvalidInput(
-                    field: "smtp_url",
-                    message: "may only end in ?tls=off (with smtp://)"
-                )
+                throw InvalidInput("smtp_url", "may only end in ?tls=off (with smtp://)")
             }
             isOpen = true
             rest = rest[..<question]
@@ -63,15 +60,15 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
                 omittingEmptySubsequences: false
             )
             guard parts.count == 2, let first = parts.first, let last = parts.last else {
-                throw InvalidInput(field: "smtp_url", message: "must name user:password before @")
+                throw InvalidInput("smtp_url", "must name user:password before @")
             }
             guard let user = first.removingPercentEncoding,
                 let password = last.removingPercentEncoding,
                 !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
             else {
                 throw InvalidInput(
-                    field: "smtp_url",
-                    message: "has a user or password with a broken percent-encoding"
+                    "smtp_url",
+                    "has a user or password with a broken percent-encoding"
                 )
             }
             credentials = (user, password)
@@ -132,8 +129,8 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
 
     /// The error for an invalid URL, which never quotes it because it may contain a password.
     private static let invalid = InvalidInput(
-        field: "smtp_url",
-        message: "must be smtp://[user:password@]host[:port] or smtps://…"
+        "smtp_url",
+        "must be smtp://[user:password@]host[:port] or smtps://…"
     )
 }
 

@@ -65,8 +65,8 @@ package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
             name.utf8.allSatisfy(isItem)
         else {
             throw InvalidInput(
-                field: "delivery",
-                message: "must be the ID of a delivery such as dlv_7_q3Xo0bZ1kLpA"
+                "delivery",
+                "must be the ID of a delivery such as dlv_7_q3Xo0bZ1kLpA"
             )
         }
         self.partition = partition

@@ -101,9 +101,8 @@ package struct Replayer: Sendable {
             let new = page.items.filter { seen.insert($0.id.item).inserted }
             guard seen.count <= ReplayJob.deliveriesMax else {
                 throw InvalidInput(
-                    field: "since",
-                    message:
-                        "leads to more than \(ReplayJob.deliveriesMax) deliveries; use a later one"
+                    "since",
+                    "leads to more than \(ReplayJob.deliveriesMax) deliveries; use a later one"
                 )
             }
             job.lookedAt += new.count

@@ -12,10 +12,7 @@ extension Endpoint {
     ) throws(InvalidInput) -> AccountID? {
         guard types.contains(where: EventSubject.isOfOperators) else { return account }
         guard account == nil else {
-            throw InvalidInput(
-                field: "account",
-                message: "does not apply if types has operator.…: leave it out"
-            )
+            throw InvalidInput("account", "does not apply if types has operator.…: leave it out")
         }
         return .operators
     }
@@ -25,16 +22,16 @@ extension Endpoint {
         let named = scope.types.count(where: EventSubject.isOfOperators)
         if account == .operators, named == 0 || named < scope.types.count {
             throw InvalidInput(
-                field: "types",
-                message: "must not be mixed with operator.*: operator events describe the "
+                "types",
+                "must not be mixed with operator.*: operator events describe the "
                     + "cluster, and "
                     + "payments are delivered to another endpoint"
             )
         }
         if account != .operators, named > 0 {
             throw InvalidInput(
-                field: "types",
-                message: "names operator.…, which need an endpoint of their own: create one"
+                "types",
+                "names operator.…, which need an endpoint of their own: create one"
             )
         }
     }

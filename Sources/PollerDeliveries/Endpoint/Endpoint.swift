@@ -39,10 +39,7 @@ package struct Endpoint: Hashable, Sendable {
         /// Checks the span.
         package init(within: Duration, fallback: EndpointID) throws(InvalidInput) {
             guard within >= .seconds(1), within <= .seconds(7 * 86_400) else {
-                throw InvalidInput(
-                    field: "notify_by.within",
-                    message: "must be a duration from 1s to 7d"
-                )
+                throw InvalidInput("notify_by.within", "must be a duration from 1s to 7d")
             }
             self.within = within
             self.fallback = fallback
@@ -145,37 +142,28 @@ package struct Endpoint: Hashable, Sendable {
     /// Each field has been checked on its own.
     package func check() throws(InvalidInput) {
         if let timeout, timeout < .seconds(1) || timeout > Self.timeoutMax {
-            throw InvalidInput(
-                field: "timeout",
-                message: "must be a duration from 1s to \(Self.timeoutMax.text)"
-            )
+            throw InvalidInput("timeout", "must be a duration from 1s to \(Self.timeoutMax.text)")
         }
         try EndpointHeader.check(headers)
         try checkSide()
         let isWebhook = url.isWebhook
         guard headers.isEmpty || isWebhook else {
-            throw InvalidInput(field: "headers", message: "apply only to webhooks")
+            throw InvalidInput("headers", "apply only to webhooks")
         }
         guard timeout == nil || isWebhook else {
-            throw InvalidInput(
-                field: "timeout",
-                message: "applies only to webhooks; other channels have their own"
-            )
+            throw InvalidInput("timeout", "applies only to webhooks; other channels have their own")
         }
         guard notifyBy?.fallback != id else {
-            throw InvalidInput(
-                field: "notify_by.endpoint",
-                message: "is the endpoint itself; use another one"
-            )
+            throw InvalidInput("notify_by.endpoint", "is the endpoint itself; use another one")
         }
         guard secrets.count <= Self.secretsMax else {
             throw InvalidInput(
-                field: "secret",
-                message: "has \(secrets.count) values; at most \(Self.secretsMax) are live at once"
+                "secret",
+                "has \(secrets.count) values; at most \(Self.secretsMax) are live at once"
             )
         }
         guard !isWebhook || !secrets.isEmpty else {
-            throw InvalidInput(field: "secret", message: "is required for webhooks")
+            throw InvalidInput("secret", "is required for webhooks")
         }
     }
 
@@ -214,9 +202,8 @@ package struct Endpoint: Hashable, Sendable {
         guard kept.count < Self.secretsMax else {
             let end = kept.compactMap(\.endsAt).min().map { " until \($0)" } ?? ""
             throw InvalidInput(
-                field: "overlap",
-                message:
-                    "\(kept.count) secrets are live\(end); wait, or rotate with an overlap of 0s"
+                "overlap",
+                "\(kept.count) secrets are live\(end); wait, or rotate with an overlap of 0s"
             )
         }
         secrets = [EndpointSecret(secret, request: request)] + kept

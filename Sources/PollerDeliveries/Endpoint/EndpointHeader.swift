@@ -29,24 +29,24 @@ package struct EndpointHeader: Hashable, Sendable, CustomStringConvertible, Cust
             })
         else {
             throw InvalidInput(
-                field: "headers",
-                message: "has a name that is not 1 to 64 letters, digits, '-' or '_'"
+                "headers",
+                "has a name that is not 1 to 64 letters, digits, '-' or '_'"
             )
         }
         guard !Self.reserved.contains(lower),
             !Self.reservedPrefixes.contains(where: lower.hasPrefix)
         else {
             throw InvalidInput(
-                field: "headers.\(name)",
-                message: "is set by HTTP or by the sender; choose another name"
+                "headers.\(name)",
+                "is set by HTTP or by the sender; choose another name"
             )
         }
         guard value.utf8.count <= Self.valueBytesMax,
             value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
         else {
             throw InvalidInput(
-                field: "headers.\(name)",
-                message: "must be at most \(Self.valueBytesMax) printable ASCII characters"
+                "headers.\(name)",
+                "must be at most \(Self.valueBytesMax) printable ASCII characters"
             )
         }
         self.name = name
@@ -57,13 +57,13 @@ package struct EndpointHeader: Hashable, Sendable, CustomStringConvertible, Cust
     package static func check(_ headers: [EndpointHeader]) throws(InvalidInput) {
         guard headers.count <= countMax else {
             throw InvalidInput(
-                field: "headers",
-                message: "names \(headers.count) headers; at most \(countMax) are allowed"
+                "headers",
+                "names \(headers.count) headers; at most \(countMax) are allowed"
             )
         }
         var seen: Set<String> = []
         for header in headers where !seen.insert(header.name.lowercased()).inserted {
-            throw InvalidInput(field: "headers.\(header.name)", message: "is set twice")
+            throw InvalidInput("headers.\(header.name)", "is set twice")
         }
     }
 

@@ -19,7 +19,7 @@ extension Endpoint {
     /// - Throws: `InvalidInput` for a name that is empty, too long, not printable or looks like an ID.
     package static func checkedName(_ text: String) throws(InvalidInput) -> String {
         func wrong(_ message: String) -> InvalidInput {
-            InvalidInput(field: "name", message: message)
+            InvalidInput("name", message)
         }
         try IdentifierSyntax.refuseSecret(text, field: "name", as: .name)
         let scalars = text.unicodeScalars

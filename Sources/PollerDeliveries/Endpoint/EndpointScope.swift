@@ -38,29 +38,29 @@ package struct EndpointScope: Hashable, Sendable {
     ) throws(InvalidInput) {
         guard types.count <= Self.typesMax else {
             throw InvalidInput(
-                field: "types",
-                message: "names \(types.count) types; at most \(Self.typesMax) are allowed"
+                "types",
+                "names \(types.count) types; at most \(Self.typesMax) are allowed"
             )
         }
         for type in types where !Self.isPattern(type) {
             throw InvalidInput(
-                field: "types",
-                message: "must be event types such as source.chargeable, or all of a kind: "
+                "types",
+                "must be event types such as source.chargeable, or all of a kind: "
                     + "\(EventSubject.families.map { "\($0).*" }.joined(separator: ", "))"
             )
         }
         guard sources.count <= Self.sourcesMax else {
             throw InvalidInput(
-                field: "sources",
-                message: "names \(sources.count) sources; at most \(Self.sourcesMax) are allowed"
+                "sources",
+                "names \(sources.count) sources; at most \(Self.sourcesMax) are allowed"
             )
         }
         var ids: Set<SourceID> = []
         for text in sources { ids.insert(try SourceID(text)) }
         guard metadata.count <= Self.metadataMax else {
             throw InvalidInput(
-                field: "metadata",
-                message: "has \(metadata.count) entries; at most \(Self.metadataMax) are allowed"
+                "metadata",
+                "has \(metadata.count) entries; at most \(Self.metadataMax) are allowed"
             )
         }
         self.types = types

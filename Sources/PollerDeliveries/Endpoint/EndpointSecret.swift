@@ -47,7 +47,7 @@ package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible,
     /// Parses a secret.
     package init(_ text: String) throws(InvalidInput) {
         guard let key = SigningKey(text) else {
-            throw InvalidInput(field: "webhook_secret", message: SigningKey.rule)
+            throw InvalidInput("webhook_secret", SigningKey.rule)
         }
         self.key = key
     }

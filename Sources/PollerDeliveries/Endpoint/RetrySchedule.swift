@@ -75,8 +75,8 @@ package enum RetryChoice: Hashable, Sendable {
         case "none": self = .none
         default:
             throw InvalidInput(
-                field: "retry",
-                message: "must be default, fast, none, or a list of waits such as [\"5s\",\"1m\"]"
+                "retry",
+                "must be default, fast, none, or a list of waits such as [\"5s\",\"1m\"]"
             )
         }
     }
@@ -85,12 +85,7 @@ package enum RetryChoice: Hashable, Sendable {
     package init(waits: [Duration]) throws(InvalidInput) {
         guard (1...20).contains(waits.count), waits.allSatisfy({ $0 >= .seconds(1) }),
             waits.reduce(.zero, +) <= Self.spanMax
-        else {
-            throw InvalidInput(
-                field: "retry",
-                message: "must be 1 to 20 waits of at least 1s, 80h in all"
-            )
-        }
+        else { throw InvalidInput("retry", "must be 1 to 20 waits of at least 1s, 80h in all") }
         self = .own(RetrySchedule(waits: waits))
     }
 

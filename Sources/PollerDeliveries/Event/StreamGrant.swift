@@ -36,8 +36,8 @@ package struct StreamGrant: Hashable, Sendable {
         if let sources {
             guard (1...Self.sourcesMax).contains(sources.count) else {
                 throw InvalidInput(
-                    field: "sources",
-                    message: "must name 1 to \(Self.sourcesMax) sources; leave it out for all"
+                    "sources",
+                    "must name 1 to \(Self.sourcesMax) sources; leave it out for all"
                 )
             }
             var named: Set<SourceID> = []
@@ -49,15 +49,14 @@ package struct StreamGrant: Hashable, Sendable {
         guard let types else { return }
         guard !types.contains(where: EventSubject.isOfOperators) else {
             throw InvalidInput(
-                field: "types",
-                message: "has operator.…, which covers the whole cluster and is not available "
-                    + "with a token"
+                "types",
+                "has operator.…, which covers the whole cluster and is not available with a token"
             )
         }
         guard (1...Self.typesMax).contains(types.count), types.allSatisfy(Self.isPattern) else {
             throw InvalidInput(
-                field: "types",
-                message: "must name 1 to \(Self.typesMax) types such as source.chargeable or "
+                "types",
+                "must name 1 to \(Self.typesMax) types such as source.chargeable or "
                     + "source.*; leave it out for all"
             )
         }

@@ -84,10 +84,7 @@ extension Principal {
     var defaultAccount: String {
         get throws(InvalidInput) {
             guard let account = accounts.standard else {
-                throw InvalidInput(
-                    field: "account",
-                    message: "is required, because these credentials have several"
-                )
+                throw InvalidInput("account", "is required, because these credentials have several")
             }
             return account.description
         }

@@ -47,7 +47,7 @@ package struct StreamTokens: StreamTokenIssuer, StreamTokenVerifier {
 
     package func issue(_ grant: StreamGrant, lifetime: Duration) async throws -> StreamToken {
         guard (.seconds(1)...StreamGrant.lifetimeMax).contains(lifetime) else {
-            throw InvalidInput(field: "lifetime", message: "must be 1s to 1h")
+            throw InvalidInput("lifetime", "must be 1s to 1h")
         }
         let now = wallClock().ms / 1000
         let claims = Claims(

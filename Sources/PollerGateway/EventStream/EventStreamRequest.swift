@@ -55,13 +55,13 @@ struct EventStreamRequest: Hashable, Sendable {
         switch (lastEventID ?? query["since"], query["after_seq"]) {
         case (nil, let text?):
             guard let seq = Int(safe: text), seq >= 0 else {
-                throw InvalidInput(field: "after_seq", message: "must be 0 or more")
+                throw InvalidInput("after_seq", "must be 0 or more")
             }
             from = .seq(seq)
         // A reconnecting browser repeats the query, so its `Last-Event-ID` is newer.
         case (let text?, let seq):
             guard seq == nil || lastEventID != nil else {
-                throw InvalidInput(field: "after_seq", message: "excludes since; leave one out")
+                throw InvalidInput("after_seq", "excludes since; leave one out")
             }
             from = text == "now" ? .now : text == "snapshot" ? .snapshot : .cursor(text)
         case (nil, nil): from = source == nil ? .now : .snapshot

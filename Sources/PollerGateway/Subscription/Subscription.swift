@@ -89,7 +89,7 @@ struct Subscription: Hashable, Sendable {
         switch (message.from, message.afterSeq?.value) {
         case (nil, let seq?): from = .seq(seq)
         case (_, _?):
-            throw InvalidInput(field: "after_seq", message: "excludes from; leave one out")
+            throw InvalidInput("after_seq", "excludes from; leave one out")
         case (nil, nil), ("now", nil): from = .now
         case ("snapshot", nil): from = .snapshot
         case (let cursor?, nil): from = .cursor(cursor)
@@ -127,14 +127,13 @@ struct Subscription: Hashable, Sendable {
             !principal.accounts.isAll
         {
             throw InvalidInput(
-                field: "types",
-                message: "has operator.…, which tells of the whole cluster: not open to these "
-                    + "credentials"
+                "types",
+                "has operator.…, which tells of the whole cluster: not open to these credentials"
             )
         }
         let named = try account.map { text throws(InvalidInput) in try AccountID(text) }
         if let named, !principal.accounts.contains(named) {
-            throw InvalidInput(field: "account", message: "is not open to these credentials")
+            throw InvalidInput("account", "is not open to these credentials")
         }
         accounts = principal.accounts.narrowed(to: named)
         let sources = try Self.sources(names, principal, limits)
@@ -143,8 +142,8 @@ struct Subscription: Hashable, Sendable {
                 types.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 130 })
             else {
                 throw InvalidInput(
-                    field: "types",
-                    message: "must name 1 to \(limits.typesMax) types such as source.chargeable "
+                    "types",
+                    "must name 1 to \(limits.typesMax) types such as source.chargeable "
                         + "or source.*; leave it out for all"
                 )
             }
@@ -163,14 +162,14 @@ struct Subscription: Hashable, Sendable {
         }
         if from == .snapshot, sources == nil {
             throw InvalidInput(
-                field: "from",
-                message: "can be snapshot only for named sources; list the others over the API"
+                "from",
+                "can be snapshot only for named sources; list the others over the API"
             )
         }
         if case .seq(let seq) = from, watch == nil || seq < 0 {
             throw InvalidInput(
-                field: "after_seq",
-                message: "must be 0 or more, for one source of one account, with its kind if the "
+                "after_seq",
+                "must be 0 or more, for one source of one account, with its kind if the "
                     + "ID has none of Stripe's prefixes"
             )
         }
@@ -191,17 +190,14 @@ struct Subscription: Hashable, Sendable {
         guard let names else { return principal.sources }
         guard (1...limits.sourcesMax).contains(names.count) else {
             throw InvalidInput(
-                field: "sources",
-                message: "must name 1 to \(limits.sourcesMax) sources; leave it out for all"
+                "sources",
+                "must name 1 to \(limits.sourcesMax) sources; leave it out for all"
             )
         }
         var sources: Set<SourceID> = []
         for name in names { sources.insert(try SourceID(name)) }
         guard principal.sources.map(sources.isSubset(of:)) ?? true else {
-            throw InvalidInput(
-                field: "sources",
-                message: "has one that is not open to these credentials"
-            )
+            throw InvalidInput("sources", "has one that is not open to these credentials")
         }
         return sources
     }

@@ -32,7 +32,7 @@ extension WatchKey {
         let id = try SourceID(source)
         let given = kind.map { SourceKind(rawValue: $0) }
         if case .some(nil) = given {
-            throw InvalidInput(field: "kind", message: "must be source or payment_intent")
+            throw InvalidInput("kind", "must be source or payment_intent")
         }
         self.init(
             account: try account.map { text throws(InvalidInput) in try AccountID(text) } ?? .main,

@@ -45,8 +45,8 @@ package struct AccessKey: Hashable, Sendable {
                 name.unicodeScalars.allSatisfy(Self.isPlain)
             else {
                 throw InvalidInput(
-                    field: "name",
-                    message: "must be 1 to \(Self.nameMax) bytes of text without parentheses or "
+                    "name",
+                    "must be 1 to \(Self.nameMax) bytes of text without parentheses or "
                         + "invisible characters"
                 )
             }
@@ -54,14 +54,14 @@ package struct AccessKey: Hashable, Sendable {
         if case .some(let some) = accounts {
             guard (1...AccountSet.countMax).contains(some.count) else {
                 throw InvalidInput(
-                    field: "accounts",
-                    message: "must name 1 to \(AccountSet.countMax) accounts; leave it out for all"
+                    "accounts",
+                    "must name 1 to \(AccountSet.countMax) accounts; leave it out for all"
                 )
             }
             if let forbidden = allowed.filter(\.isOfCluster).map(\.rawValue).min() {
                 throw InvalidInput(
-                    field: "allow",
-                    message: "\(forbidden) applies to the whole cluster, so a key limited to "
+                    "allow",
+                    "\(forbidden) applies to the whole cluster, so a key limited to "
                         + "accounts cannot have it"
                 )
             }
@@ -144,7 +144,7 @@ package struct KeyID: Hashable, Sendable, CustomStringConvertible {
     package init(_ text: String) throws(InvalidInput) {
         let id = try IdentifierSyntax.check(text, field: "key", lengthMax: 64)
         guard id.hasPrefix("key_") else {
-            throw InvalidInput(field: "key", message: "must be the ID of a key (key_…)")
+            throw InvalidInput("key", "must be the ID of a key (key_…)")
         }
         description = id
     }

@@ -128,8 +128,8 @@ package struct AuditActor: Hashable, Sendable {
             return
         }
         throw InvalidInput(
-            field: "name",
-            message: "is reserved in the audit trail for the system and for requests without a key"
+            "name",
+            "is reserved in the audit trail for the system and for requests without a key"
         )
     }
 }

@@ -54,8 +54,8 @@ extension NotifyURL {
         guard scheme == "redis+stream", !caller.accounts.isAll, !host.hasPrefix("\(account)/")
         else { return }
         throw InvalidInput(
-            field: field,
-            message: "does not belong to this account: with a key that is limited to accounts "
+            field,
+            "does not belong to this account: with a key that is limited to accounts "
                 + "write "
                 + "redis+stream:\(account)/NAME"
         )

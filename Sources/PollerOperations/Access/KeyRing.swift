@@ -112,7 +112,7 @@ package final class KeyRing: Sendable {
         guard let name else { return }
         let isTaken = file.values.contains { $0.name.lowercased() == name.lowercased() }
         guard isTaken else { return }
-        throw InvalidInput(field: "name", message: "is the name of a key in the server's file")
+        throw InvalidInput("name", "is the name of a key in the server's file")
     }
 
     /// Looks up a key.

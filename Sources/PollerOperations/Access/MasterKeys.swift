@@ -87,10 +87,7 @@ package struct MasterKeys: Hashable, Sendable, CustomStringConvertible,
     }
 
     private static func wrong(_ problem: String) -> InvalidInput {
-        InvalidInput(
-            field: "master_key",
-            message: "\(problem); make one with: openssl rand -hex 32"
-        )
+        InvalidInput("master_key", "\(problem); make one with: openssl rand -hex 32")
     }
 
     private static func bytes(_ text: String) -> [UInt8]? {

@@ -156,8 +156,8 @@ extension RedisSecrets {
         let stored = try await fields()[SecretsField.cursor.rawValue] ?? ""
         if roots.accepted(at: now, for: overlap).count > 1, let since = roots.since {
             throw InvalidInput(
-                field: "roots",
-                message: "were rotated a short while ago: again from \((since + overlap)) on, "
+                "roots",
+                "were rotated a short while ago: again from \((since + overlap)) on, "
                     + "when nothing that the former root has made counts any more"
             )
         }

@@ -16,9 +16,8 @@ extension RedisRepartition {
         if layout.partitions == partitions { return layout }
         if layout.former != nil {
             throw InvalidInput(
-                field: "partitions",
-                message:
-                    "the store is being given \(layout.partitions) partitions: run pollerd repartition "
+                "partitions",
+                "the store is being given \(layout.partitions) partitions: run pollerd repartition "
                     + "\(layout.partitions) to the end first"
             )
         }
@@ -32,9 +31,8 @@ extension RedisRepartition {
             )
             .prefix(4).map(String.init).joined(separator: ", ")
             throw InvalidInput(
-                field: "partitions",
-                message:
-                    "the store has \(layout.partitions) partitions and can be given a multiple of them, "
+                "partitions",
+                "the store has \(layout.partitions) partitions and can be given a multiple of them, "
                     + "\(StoreLayout.partitionsMax) at most"
                     + (fitting.isEmpty ? "" : ": \(fitting), …")
             )

@@ -70,8 +70,8 @@ package struct HTTPPayment: Sendable {
             guard let state = PaymentState(rawValue: meaning) else {
                 let names = PaymentState.allCases.map(\.rawValue).joined(separator: ", ")
                 throw InvalidInput(
-                    field: "payment.state.map",
-                    message: "says \(word) is \(meaning.prefix(64)), which is none of \(names)"
+                    "payment.state.map",
+                    "says \(word) is \(meaning.prefix(64)), which is none of \(names)"
                 )
             }
             let status: SourceStatus
@@ -79,34 +79,33 @@ package struct HTTPPayment: Sendable {
                 status = try SourceStatus(word)
             } catch {
                 throw InvalidInput(
-                    field: "payment.state.map",
-                    message: "has a word that no response can match: it \(error.message)"
+                    "payment.state.map",
+                    "has a word that no response can match: it \(error.message)"
                 )
             }
             guard known.updateValue(state, forKey: status) == nil else {
                 throw InvalidInput(
-                    field: "payment.state.map",
-                    message: "names \(word.lowercased()) twice; case makes no difference"
+                    "payment.state.map",
+                    "names \(word.lowercased()) twice; case makes no difference"
                 )
             }
         }
         guard !known.isEmpty else {
             throw InvalidInput(
-                field: "payment.state.map",
-                message: "must map the words of the response to payment states, such as "
-                    + "settled: paid"
+                "payment.state.map",
+                "must map the words of the response to payment states, such as settled: paid"
             )
         }
         if case .always(let name) = currency, !Self.isCurrency(name) {
             throw InvalidInput(
-                field: "payment.currency",
-                message: "must be a JSON pointer such as /currency, or three letters such as eur"
+                "payment.currency",
+                "must be a JSON pointer such as /currency, or three letters such as eur"
             )
         }
         guard format != .decimal || currency != nil else {
             throw InvalidInput(
-                field: "payment.currency",
-                message: "is required with amount_format: decimal, which depends on the currency"
+                "payment.currency",
+                "is required with amount_format: decimal, which depends on the currency"
             )
         }
         self.format = format

@@ -42,13 +42,13 @@ package struct HTTPSource: Sendable {
             }
             let owned = ["host", "content-length", "transfer-encoding", "connection"]
             guard isName, !name.isEmpty, !owned.contains(name.lowercased()) else {
-                throw InvalidInput(field: "headers", message: "may not set \(name.prefix(64))")
+                throw InvalidInput("headers", "may not set \(name.prefix(64))")
             }
             guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), value.utf8.count <= 4096
             else {
                 throw InvalidInput(
-                    field: "headers",
-                    message: "\(name) must be at most 4096 printable ASCII characters"
+                    "headers",
+                    "\(name) must be at most 4096 printable ASCII characters"
                 )
             }
             self.name = name
@@ -100,8 +100,8 @@ package struct HTTPSource: Sendable {
         self.status = status
         guard !final.isEmpty else {
             throw InvalidInput(
-                field: "final",
-                message: "must list the final statuses; otherwise no watch ever ends"
+                "final",
+                "must list the final statuses; otherwise no watch ever ends"
             )
         }
         self.final = try Self.statuses(final)
@@ -125,8 +125,8 @@ package struct HTTPSource: Sendable {
                 statuses.insert(try SourceStatus(text))
             } catch {
                 throw InvalidInput(
-                    field: "final",
-                    message: "has a status that no response can match: it \(error.message)"
+                    "final",
+                    "has a status that no response can match: it \(error.message)"
                 )
             }
         }
@@ -170,9 +170,7 @@ package struct HTTPSources: SourceLocator {
             let own = HTTPSources(sources.filter { accounts.contains($0.name) })
             return try own.key(of: url, account: account, among: .all)
         }
-        guard !url.contains("#") else {
-            throw InvalidInput(field: "url", message: "may have no fragment")
-        }
+        guard !url.contains("#") else { throw InvalidInput("url", "may have no fragment") }
         let target = try HTTPTarget(try NotifyURL(url, field: "url"))
         let candidates = sources.filter { account == nil || $0.name == account }
         let found = candidates.compactMap { source in
@@ -184,8 +182,8 @@ package struct HTTPSources: SourceLocator {
         guard found.count == 1 else {
             let names = found.map(\.account.description).joined(separator: ", ")
             throw InvalidInput(
-                field: "url",
-                message: "belongs to several upstreams (\(names)): name one of them as account"
+                "url",
+                "belongs to several upstreams (\(names)): name one of them as account"
             )
         }
         return key
@@ -220,7 +218,7 @@ package struct HTTPSources: SourceLocator {
                 : "matches no configured upstream (\(names)): describe it under upstreams in the "
                     + "configuration file"
         }
-        return InvalidInput(field: "url", message: message)
+        return InvalidInput("url", message)
     }
 }
 
@@ -242,23 +240,15 @@ struct URLTemplate: Hashable, Sendable {
         let parts = text.split(separator: "{id}", omittingEmptySubsequences: false)
         guard parts.count == 2, let head = parts.first, let tail = parts.last,
             !text.replacing("{id}", with: "").contains(where: "{}".contains)
-        else {
-            throw InvalidInput(
-                field: "url",
-                message: "must contain {id} once, as https://host/payments/{id}"
-            )
-        }
+        else { throw InvalidInput("url", "must contain {id} once, as https://host/payments/{id}") }
         before = String(head)
         after = String(tail)
         let scheme = before.hasPrefix("https://") ? 8 : before.hasPrefix("http://") ? 7 : 0
         guard scheme > 0, before.dropFirst(scheme).contains("/") else {
-            throw InvalidInput(
-                field: "url",
-                message: "must be http or https, with {id} after the host"
-            )
+            throw InvalidInput("url", "must be http or https, with {id} after the host")
         }
         guard !text.contains("#"), !text.contains("@") else {
-            throw InvalidInput(field: "url", message: "may have no fragment and no user name")
+            throw InvalidInput("url", "may have no fragment and no user name")
         }
         let example = try HTTPTarget(try NotifyURL(before + "id" + after, field: "url"))
         start = String(example.url.dropLast(2 + after.count))
@@ -302,9 +292,7 @@ struct URLTemplate: Hashable, Sendable {
     func target(of source: SourceID) throws(InvalidInput) -> HTTPTarget {
         // A dot ID as a path segment would address another resource.
         let id = source.description
-        guard id != ".", id != ".." else {
-            throw InvalidInput(field: "source", message: "is a dot segment")
-        }
+        guard id != ".", id != ".." else { throw InvalidInput("source", "is a dot segment") }
         return HTTPTarget(exampleTarget, path: pathBefore + id + pathAfter)
     }
 }
@@ -316,8 +304,8 @@ extension InvalidInput {
     static func unknownAccount(_ account: AccountID, among names: [AccountID]) -> InvalidInput {
         let known = names.map(\.description).joined(separator: ", ")
         return InvalidInput(
-            field: "account",
-            message: "names \(account), which is not configured"
+            "account",
+            "names \(account), which is not configured"
                 + (known.isEmpty ? "" : " (configured: \(known))")
                 + ": correct it, or give it a key under accounts in the configuration file"
         )

@@ -17,17 +17,17 @@ package struct JSONPointer: Hashable, Sendable {
     /// Parses a pointer; `field` is the name of the setting in errors.
     package init(_ text: String, field: String = "status") throws(InvalidInput) {
         guard text.isEmpty || text.hasPrefix("/") else {
-            throw InvalidInput(field: field, message: "must be a JSON pointer such as /state")
+            throw InvalidInput(field, "must be a JSON pointer such as /state")
         }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
         guard parts.count <= Self.tokensMax else {
-            throw InvalidInput(field: field, message: "has more than \(Self.tokensMax) steps")
+            throw InvalidInput(field, "has more than \(Self.tokensMax) steps")
         }
         var tokens: [String] = []
         for part in parts {
             let rest = part.replacing("~0", with: "").replacing("~1", with: "")
             guard !rest.contains("~") else {
-                throw InvalidInput(field: field, message: "has a ~ that is neither ~0 nor ~1")
+                throw InvalidInput(field, "has a ~ that is neither ~0 nor ~1")
             }
             tokens.append(String(part.replacing("~1", with: "/").replacing("~0", with: "~")))
         }

@@ -64,8 +64,8 @@ package struct SourceExpiry: Hashable, Sendable {
 
     private static func invalid(_ entry: Substring) -> InvalidInput {
         InvalidInput(
-            field: "source_expiry",
-            message: "\(entry.prefix(64)) is not a valid entry: write type=pending/chargeable, "
+            "source_expiry",
+            "\(entry.prefix(64)) is not a valid entry: write type=pending/chargeable, "
                 + "such as eps=1h/6h"
         )
     }

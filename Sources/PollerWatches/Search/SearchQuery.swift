@@ -113,7 +113,7 @@ package struct SearchQuery: Hashable, Sendable {
     }
 
     static func mistake(_ message: String) -> InvalidInput {
-        InvalidInput(field: "q", message: message)
+        InvalidInput("q", message)
     }
 }
 
@@ -130,14 +130,14 @@ package struct SearchKeys: Hashable, Sendable {
     package init(_ names: [String]) throws(InvalidInput) {
         guard names.count <= Self.namesMax else {
             throw InvalidInput(
-                field: "search",
-                message: "names \(names.count) metadata keys; at most \(Self.namesMax) are allowed"
+                "search",
+                "names \(names.count) metadata keys; at most \(Self.namesMax) are allowed"
             )
         }
         for name in names where !SearchWord.isName(name) {
             throw InvalidInput(
-                field: "search",
-                message: "\(name) is not a searchable key: use letters, digits, _, - and ."
+                "search",
+                "\(name) is not a searchable key: use letters, digits, _, - and ."
             )
         }
         var seen: Set<String> = []

@@ -48,25 +48,20 @@ package struct ArchivedWatch: Hashable, Sendable {
         events: [Event]
     ) throws(InvalidInput) {
         func refuse(_ message: String) -> InvalidInput {
-            InvalidInput(field: "events", message: message)
+            InvalidInput("events", message)
         }
         // The limit of a watch, which is higher than that of one request.
         guard notify.count <= NewWatch.notifyKeptMax else {
-            throw InvalidInput(
-                field: "notify",
-                message: "names more than \(NewWatch.notifyKeptMax)"
-            )
+            throw InvalidInput("notify", "names more than \(NewWatch.notifyKeptMax)")
         }
         guard metadata.utf8.count <= NewWatch.metadataBytesMax else {
             throw InvalidInput(
-                field: "metadata",
-                message: "is larger than \(NewWatch.metadataBytesMax) bytes as JSON"
+                "metadata",
+                "is larger than \(NewWatch.metadataBytesMax) bytes as JSON"
             )
         }
         guard (0...Self.countMax).contains(watch.seq), (1...Self.countMax).contains(watch.run)
-        else {
-            throw InvalidInput(field: "seq", message: "and run must match the recorded events")
-        }
+        else { throw InvalidInput("seq", "and run must match the recorded events") }
         guard events.count <= Self.eventsMax else {
             throw refuse("are more than a log keeps, \(Self.eventsMax)")
         }
@@ -110,8 +105,8 @@ package struct ArchivedWatch: Hashable, Sendable {
         let field = "events"
         guard event.json.utf8.count <= eventBytesMax else {
             throw InvalidInput(
-                field: field,
-                message: "has one of more than \(eventBytesMax) bytes, seq \(event.seq)"
+                field,
+                "has one of more than \(eventBytesMax) bytes, seq \(event.seq)"
             )
         }
         for text in [event.id.description, event.type] {

@@ -48,30 +48,27 @@ package struct NewWatch: Hashable, Sendable {
     ) throws(InvalidInput) {
         let timeout = timeout ?? key.kind.life ?? policy.span
         guard timeout >= .seconds(1), timeout <= .seconds(90 * 86_400) else {
-            throw InvalidInput(field: "timeout", message: "must be between 1s and 90d")
+            throw InvalidInput("timeout", "must be between 1s and 90d")
         }
         guard notify.count <= Self.notifyMax else {
             throw InvalidInput(
-                field: "notify",
-                message: "names \(notify.count) endpoints; at most \(Self.notifyMax) are allowed"
+                "notify",
+                "names \(notify.count) endpoints; at most \(Self.notifyMax) are allowed"
             )
         }
         guard metadata.utf8.count <= Self.metadataBytesMax else {
-            throw InvalidInput(
-                field: "metadata",
-                message: "is larger than \(Self.metadataBytesMax) bytes as JSON"
-            )
+            throw InvalidInput("metadata", "is larger than \(Self.metadataBytesMax) bytes as JSON")
         }
         guard charge?.isNothing ?? true || key.kind == .source else {
             throw InvalidInput(
-                field: "charge",
-                message: "is for sources (src_…); Poller does not charge a \(key.kind.rawValue)"
+                "charge",
+                "is for sources (src_…); Poller does not charge a \(key.kind.rawValue)"
             )
         }
         guard goal != .leftPending || key.kind != .http else {
             throw InvalidInput(
-                field: "until",
-                message: "left_pending is for Stripe's objects; an upstream's `final` statuses end "
+                "until",
+                "left_pending is for Stripe's objects; an upstream's `final` statuses end "
                     + "its watches"
             )
         }

@@ -77,8 +77,8 @@ package struct PollPolicy: Hashable, Sendable {
     package init(named name: String) throws(InvalidInput) {
         guard let policy = Self.named.first(where: { $0.name == name }) else {
             throw InvalidInput(
-                field: "policy",
-                message: "must be one of \(Self.named.map(\.name).joined(separator: ", "))"
+                "policy",
+                "must be one of \(Self.named.map(\.name).joined(separator: ", "))"
             )
         }
         self = policy

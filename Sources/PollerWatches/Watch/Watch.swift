@@ -315,7 +315,7 @@ package enum WatchGoal: String, Hashable, Sendable, CaseIterable {
     package init(named name: String) throws(InvalidInput) {
         guard let goal = WatchGoal(rawValue: name) else {
             let all = Self.allCases.map(\.rawValue).joined(separator: ", ")
-            throw InvalidInput(field: "until", message: "must be one of \(all)")
+            throw InvalidInput("until", "must be one of \(all)")
         }
         self = goal
     }

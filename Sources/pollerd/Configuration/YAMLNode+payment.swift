@@ -50,7 +50,7 @@ extension HTTPPayment.AmountFormat {
     fileprivate init(configured name: String?) throws(InvalidInput) {
         guard let format = Self(rawValue: name ?? Self.auto.rawValue) else {
             let names = Self.allCases.map(\.rawValue).joined(separator: ", ")
-            throw InvalidInput(field: "payment.amount_format", message: "must be one of \(names)")
+            throw InvalidInput("payment.amount_format", "must be one of \(names)")
         }
         self = format
     }

@@ -20,7 +20,7 @@ struct StreamTokenRoutesTests {
         ) async throws -> PollerDeliveries.StreamToken {
             requests.withLock { $0.append((grant, lifetime)) }
             if grant.sources?.contains(SourceID(unchecked: "src_bad")) == true {
-                throw InvalidInput(field: "sources", message: "must be good")
+                throw InvalidInput("sources", "must be good")
             }
             return PollerDeliveries.StreamToken(
                 reveal: "a.b.c",

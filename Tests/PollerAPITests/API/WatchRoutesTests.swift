@@ -314,7 +314,7 @@ struct WatchGoalRoutesTests {
         ) throws(InvalidInput) -> WatchKey {
             let start = "https://bank.example/"
             guard url.hasPrefix(start), account.map({ $0.description == "bank" }) ?? true else {
-                throw InvalidInput(field: "url", message: "matches no configured upstream (bank)")
+                throw InvalidInput("url", "matches no configured upstream (bank)")
             }
             return WatchKey(
                 account: try AccountID("bank"),

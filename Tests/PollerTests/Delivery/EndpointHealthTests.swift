@@ -19,7 +19,7 @@ struct EndpointHealthTests {
             url: try NotifyURL("mailto:a@b.example")
         )
         guard case .created(let made) = try await store.create(configured, request: nil) else {
-            throw InvalidInput(field: "endpoint", message: "was not created")
+            throw InvalidInput("endpoint", "was not created")
         }
         return made
     }

@@ -165,7 +165,7 @@ struct PollDeciderExpiryTests {
 
     func wait(_ decision: Decision<WatchChange>) throws -> Duration {
         guard case .next(let wait) = decision.verdict else {
-            throw InvalidInput(field: "verdict", message: "is \(decision.verdict)")
+            throw InvalidInput("verdict", "is \(decision.verdict)")
         }
         return wait
     }
