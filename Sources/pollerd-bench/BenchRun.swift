@@ -4,30 +4,13 @@ import RedisClient
 
 /// Runs the measurements, one after the other on an empty database.
 struct BenchRun: Sendable {
-    private let redisURL: String
-    private let sandboxURL: String
-    private let plan: BenchPlan
-    private let logger: Logger
-    private let progress: @Sendable (String) -> Void
-
-    /// Prepares a run.
-    ///
-    /// `progress` is called with the next measurement.
-    ///
-    /// The measured processes use `redisURL` too.
-    init(
-        redisURL: String,
-        sandboxURL: String,
-        plan: BenchPlan,
-        logger: Logger,
-        progress: @escaping @Sendable (String) -> Void
-    ) {
-        self.redisURL = redisURL
-        self.sandboxURL = sandboxURL
-        self.plan = plan
-        self.logger = logger
-        self.progress = progress
-    }
+    /// The database, which the measured processes use too.
+    let redisURL: String
+    let sandboxURL: String
+    let plan: BenchPlan
+    let logger: Logger
+    /// Called with the next measurement.
+    let progress: @Sendable (String) -> Void
 
     /// Runs all planned measurements.
     func measure() async throws -> BenchReport {
@@ -92,6 +75,7 @@ struct BenchRun: Sendable {
                     .measure(&report)
             case .limit: try await LaneBench(store: store, plan: plan).limit(&report)
             }
+            try await store.clear()
         }
         return report
     }

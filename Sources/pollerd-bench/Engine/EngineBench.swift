@@ -4,27 +4,22 @@ import Synchronization
 
 /// Measures polls at full speed.
 struct EngineBench: Sendable {
-    /// The results per second of polling and per poll.
-    struct Throughput: Sendable {
-        let pollsPerSecond: Double
-        let workerCPUUs: Double
-        let redisCPUUs: Double
-    }
-
     let store: BenchStore
     let plan: BenchPlan
 
     func measure(_ report: inout BenchReport) async throws {
         try await store.fill(try store.keys(4096))
-        let engine = try await saturate(NoUpstream(), concurrency: 1024)
-        try await store.clear()
-        report.add("polls, no-op upstream", "engine_polls_per_s", engine.pollsPerSecond, "/s")
-        report.add("  worker CPU a poll", "engine_worker_cpu_us_per_poll", engine.workerCPUUs, "µs")
-        report.add("  Redis CPU a poll", "engine_redis_cpu_us_per_poll", engine.redisCPUUs, "µs")
+        let (polls, cost) = try await saturate(NoUpstream(), concurrency: 1024)
+        report.add("polls, no-op upstream", "engine_polls_per_s", polls / cost.seconds, "/s")
+        report.add("  worker CPU a poll", "engine_worker_cpu_us_per_poll", cpu: cost.ownCPU / polls)
+        report.add("  Redis CPU a poll", "engine_redis_cpu_us_per_poll", cpu: cost.redisCPU / polls)
     }
 
-    /// Polls the watches in the store repeatedly.
-    func saturate(_ upstream: any Upstream, concurrency: Int) async throws -> Throughput {
+    /// Polls the watches in the store repeatedly; returns the number of polls in the planned span, and its cost.
+    func saturate(
+        _ upstream: any Upstream,
+        concurrency: Int
+    ) async throws -> (polls: Double, cost: BenchStore.Cost) {
         let handler = BenchHandler(upstream: upstream) { _ in .zero }
         return try await store.withWorker(handler, concurrency: concurrency) {
             // A moment to reach the steady state.
@@ -35,11 +30,7 @@ struct EngineBench: Sendable {
             guard polls > 0, failures == 0 else {
                 throw BenchError("\(failures) polls of \(polls) failed")
             }
-            return Throughput(
-                pollsPerSecond: Double(polls) / cost.seconds,
-                workerCPUUs: cost.ownCPU / Double(polls) * 1e6,
-                redisCPUUs: cost.redisCPU / Double(polls) * 1e6
-            )
+            return (Double(polls), cost)
         }
     }
 }

@@ -45,10 +45,8 @@ struct HTTPListenerBench: Sendable {
         let bind = ["POLLER_\(role.uppercased())_BIND": "127.0.0.1:\(port)"]
         let process = try PollerdProcess(role, redisURL: redisURL, environment: bind)
         defer { process.stop() }
-        let handler = BenchHandler(
-            eventEvery: 1,
-            pace: BenchHandler.spread(over: Self.interval)
-        )
+        let pace = BenchHandler.spread(over: Self.interval)
+        let handler = BenchHandler(eventEvery: 1, pace: pace)
         let received = Mutex(ReceivedCounts())
         let keys = try store.keys(Self.sources, prefix: "l")
         let figures = try await store.withWorker(handler, concurrency: 1024) {
@@ -91,12 +89,8 @@ struct HTTPListenerBench: Sendable {
         var own = BenchReport()
         own.add(title, "listeners", Double(Self.sources * Self.each), "")
         own.add("  memory of one", "kib_per_listener", figures.0, "KiB")
-        own.add(
-            "  CPU an event and listener",
-            "answer_us",
-            figures.1 / Double(figures.2.count) * 1e6,
-            "µs"
-        )
+        let cpu = figures.1 / Double(figures.2.count)
+        own.add("  CPU an event and listener", "answer_us", cpu: cpu)
         if way == .stream {
             own.add("  recorded to message", "to_message_ms", figures.2.toAnswerUs.latency)
         }

@@ -16,10 +16,8 @@ struct LagBench: Sendable {
     func measure(_ report: inout BenchReport) async throws {
         try await store.fillFar(plan.pending)
         try await store.fill(try store.keys(plan.rate * 2, prefix: "hot"))
-        let handler = BenchHandler(
-            eventEvery: 10,
-            pace: BenchHandler.spread(over: Self.interval)
-        )
+        let pace = BenchHandler.spread(over: Self.interval)
+        let handler = BenchHandler(eventEvery: 10, pace: pace)
         let listener = listen(handler)
         defer { listener.cancel() }
         try await store.withWorker(handler, concurrency: plan.concurrency) {
@@ -28,17 +26,14 @@ struct LagBench: Sendable {
             handler.restart()
             let cost = try await store.cost(of: plan.span)
             let (polls, lag) = handler.tally.withLock { (Double($0.polls), $0.lagUs.latency) }
-            let title = "due lag with \(plan.pending) pending"
+            let (worker, server) = (cost.ownCPU / polls, cost.redisCPU / polls)
             report.add("polls at a pace", "paced_polls_per_s", polls / cost.seconds, "/s")
-            let worker = cost.ownCPU / polls * 1e6
-            report.add("  worker CPU a poll", "paced_worker_cpu_us_per_poll", worker, "µs")
-            let server = cost.redisCPU / polls * 1e6
-            report.add("  Redis CPU a poll", "paced_redis_cpu_us_per_poll", server, "µs")
-            report.add(title, "due_lag_ms", lag)
+            report.add("  worker CPU a poll", "paced_worker_cpu_us_per_poll", cpu: worker)
+            report.add("  Redis CPU a poll", "paced_redis_cpu_us_per_poll", cpu: server)
+            report.add("due lag with \(plan.pending) pending", "due_lag_ms", lag)
         }
         let published = handler.tally.withLock { $0.publishUs.latency }
         report.add("commit to subscriber", "publish_latency_ms", published)
-        try await store.clear()
     }
 
     /// Measures the cost of waiting watches while none is due.
@@ -54,7 +49,6 @@ struct LagBench: Sendable {
             report.add(title, "idle_worker_percent", worker, "% of a core")
             report.add("  Redis", "idle_redis_percent", server, "% of a core")
         }
-        try await store.clear()
     }
 
     private func listen(_ handler: BenchHandler) -> Task<Void, Never> {

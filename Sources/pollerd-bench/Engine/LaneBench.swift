@@ -42,7 +42,6 @@ struct LaneBench: Sendable {
             report.add("small lane next to 100,000 overdue watches", "small_lane_lag_ms", lag)
             report.add("  polls of both", "fairness_polls_per_s", rate, "/s")
         }
-        try await store.clear()
     }
 
     /// Measures the polls under a limit of 100/s.
@@ -65,7 +64,6 @@ struct LaneBench: Sendable {
             report.add("limit 100/s, burst 10: used", "limit_used_percent", rate, "%")
             report.add("  most in any second", "limit_most_in_a_second", Double(most), "polls")
         }
-        try await store.clear()
     }
 
     private func neighbour(of partition: Int) throws -> AccountID? {

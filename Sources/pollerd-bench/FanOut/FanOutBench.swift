@@ -47,36 +47,32 @@ struct FanOutBench: Sendable {
         }
         defer { for notifier in notifiers { notifier.kill() } }
         func cpu() throws -> Double { try notifiers.reduce(0) { $0 + (try $1.cpuSeconds()) } }
-        let (own, redis) = (try cpu(), try await store.cpu())
-        let began = store.clock.now
-        for number in 0..<Self.events {
-            for key in keys {
-                let source = try SourceID("\(key.source)x\(number)")
-                let one = WatchKey(account: key.account, source: source, kind: key.kind)
-                _ = try await store.watches.enqueue([try NewWatch(key: one)])
-                _ = try await store.watches.cancel(one)
+        let cost = try await store.cost(own: cpu) {
+            let end = store.clock.now.advanced(by: Self.timeout)
+            for number in 0..<Self.events {
+                for key in keys {
+                    let source = try SourceID("\(key.source)x\(number)")
+                    let one = WatchKey(account: key.account, source: source, kind: key.kind)
+                    _ = try await store.watches.enqueue([try NewWatch(key: one)])
+                    _ = try await store.watches.cancel(one)
+                }
+            }
+            while try await store.watches.stats().undelivered != 0 {
+                guard store.clock.now < end else {
+                    throw BenchError("events were not marked in time")
+                }
+                try await store.clock.sleep(for: .milliseconds(5))
             }
         }
-        let end = began.advanced(by: Self.timeout)
-        while try await store.watches.stats().undelivered != 0 {
-            guard store.clock.now < end else { throw BenchError("events were not marked in time") }
-            try await store.clock.sleep(for: .milliseconds(5))
-        }
-        let seconds = began.duration(to: store.clock.now) / .seconds(1)
-        let (ownSpent, redisSpent) = (try cpu() - own, try await store.cpu() - redis)
         var made = 0.0
         for notifier in notifiers {
             made += try await notifier.metrics().total("poller_delivery_marks_total")
         }
         let needed = Double(Self.endpoints * Self.events)
-        report.add(title, "\(member)_marks_per_s", needed / seconds, "/s")
-        report.add("  Redis CPU a mark", "\(member)_redis_cpu_us", redisSpent * 1e6 / needed, "µs")
-        report.add(
-            "  notifier CPU a mark",
-            "\(member)_notifier_cpu_us",
-            ownSpent * 1e6 / needed,
-            "µs"
-        )
+        let (own, redis) = (cost.ownCPU / needed, cost.redisCPU / needed)
+        report.add(title, "\(member)_marks_per_s", needed / cost.seconds, "/s")
+        report.add("  Redis CPU a mark", "\(member)_redis_cpu_us", cpu: redis)
+        report.add("  notifier CPU a mark", "\(member)_notifier_cpu_us", cpu: own)
         report.add("  marks made of those needed", "\(member)_made", made / needed, "×")
         for notifier in notifiers { notifier.kill() }
         try await store.clear()
@@ -84,31 +80,34 @@ struct FanOutBench: Sendable {
 
     /// Registers endpoints of accounts with events in as many partitions, and returns one key per account.
     private func register(_ accounts: Int) async throws -> [WatchKey] {
-        let layout = try await StoreLayout.loadOrCreate(
-            on: store.client,
-            namespace: BenchStore.namespace
-        )
-        let registry = RedisEndpointStore(
-            client: store.client,
-            layout: layout,
-            logger: store.logger
-        )
         var homes: Set<Int> = []
         let keys = try store.keys(100, prefix: "told").filter {
             homes.count < accounts && homes.insert(store.watches.partition(of: $0)).inserted
         }
-        var generator = SystemRandomNumberGenerator()
         for account in keys.map(\.account) {
-            for number in 0..<Self.endpoints / accounts {
-                let endpoint = Endpoint(
-                    id: EndpointID(using: &generator),
-                    account: account,
-                    url: try NotifyURL("http://127.0.0.1:9/\(number)"),
-                    secrets: [EndpointSecret(WebhookSecret(using: &generator))]
-                )
-                _ = try await registry.create(endpoint, request: nil)
-            }
+            try await store.register(0..<Self.endpoints / accounts, of: account)
         }
         return keys
+    }
+}
+
+extension BenchStore {
+    var registry: RedisEndpointStore {
+        RedisEndpointStore(client: client, layout: layout, logger: logger)
+    }
+
+    /// Registers endpoints of an account at which nothing listens.
+    func register(_ numbers: Range<Int>, of account: AccountID) async throws {
+        let registry = registry
+        var generator = SystemRandomNumberGenerator()
+        for number in numbers {
+            let endpoint = Endpoint(
+                id: EndpointID(using: &generator),
+                account: account,
+                url: try NotifyURL("http://127.0.0.1:9/\(number)"),
+                secrets: [EndpointSecret(WebhookSecret(using: &generator))]
+            )
+            _ = try await registry.create(endpoint, request: nil)
+        }
     }
 }

@@ -113,7 +113,7 @@ struct SubscriberBench: Sendable {
         )
         defer { subscribers.leave() }
         try await enter(subscribers, gateways, &report)
-        let floor = try await floorReader()
+        let floor = try floorReader()
         defer { floor?.kill() }
 
         let quiet = try await load(.zero, handler, subscribers, gateways, floor)
@@ -164,19 +164,17 @@ struct SubscriberBench: Sendable {
         try first.enter()
         try await wait(for: first)
         let before = try resident(gateways)
-        let (own, redis) = (try cpu(gateways), try await store.cpu())
-        let began = store.clock.now
-        try subscribers.enter()
-        try await wait(for: subscribers)
+        let own = { try cpu(gateways) }
+        let cost = try await store.cost(own: own) {
+            try subscribers.enter()
+            try await wait(for: subscribers)
+        }
         let count = Double(subscribers.count)
         let title = gatewayCount == 1 ? "of one gateway" : "of \(gatewayCount) gateways"
         report.add("listeners \(title)", "listeners", count, "")
-        let took = began.duration(to: store.clock.now) / .seconds(1)
-        report.add("  time until all have subscribed", "entered_s", took, "s")
-        let us = (try cpu(gateways) - own) / count * 1e6
-        report.add("  CPU of the gateways for one", "subscribe_us", us, "µs")
-        let redisUs = (try await store.cpu() - redis) / count * 1e6
-        report.add("  Redis CPU for one", "subscribe_redis_us", redisUs, "µs")
+        report.add("  time until all have subscribed", "entered_s", cost.seconds, "s")
+        report.add("  CPU of the gateways for one", "subscribe_us", cpu: cost.ownCPU / count)
+        report.add("  Redis CPU for one", "subscribe_redis_us", cpu: cost.redisCPU / count)
         let each = (try resident(gateways) - before) / count
         let sockets = "  memory of one, \(plan.perSocket) a socket"
         report.add(sockets, "kib_per_listener", each, "KiB")
@@ -203,13 +201,10 @@ struct SubscriberBench: Sendable {
     }
 
     /// Starts a program that receives each event and does nothing, or returns `nil` without `redis-cli`.
-    private func floorReader() async throws -> ChildProcess? {
+    private func floorReader() throws -> ChildProcess? {
         guard let program = Programs.installed("redis-cli") else { return nil }
-        let layout = try await StoreLayout.loadOrCreate(
-            on: store.client,
-            namespace: BenchStore.namespace
-        )
-        let words = [program, "-u", redisURL, "SUBSCRIBE", layout.watchKeys.recordedChannel]
+        let channel = store.layout.watchKeys.recordedChannel
+        let words = [program, "-u", redisURL, "SUBSCRIBE", channel]
         // The shell replaces itself with the program, so both end together.
         return try ChildProcess("/bin/sh", ["-c", "exec \"$@\" > /dev/null", "sh"] + words)
     }
@@ -231,18 +226,21 @@ struct SubscriberBench: Sendable {
         }
         _ = try subscribers.received()
         let (events, subscribedEvents) = counts()
-        let (own, redis, bare) = (try cpu(gateways), try await store.cpu(), try floorCPU())
-        let began = store.clock.now
-        try await store.clock.sleep(for: max(plan.span, Self.interval))
-        let (later, heardLater) = counts()
-        let received = try subscribers.received()
+        let own = { try cpu(gateways) }
+        let bare = try floorCPU()
+        var (later, heardLater, received) = (0, 0, ReceivedFrames())
+        let cost = try await store.cost(own: own) {
+            try await store.clock.sleep(for: max(plan.span, Self.interval))
+            (later, heardLater) = counts()
+            received = try subscribers.received()
+        }
         return Load(
-            seconds: began.duration(to: store.clock.now) / .seconds(1),
+            seconds: cost.seconds,
             events: Double(later - events),
             subscribedEvents: Double(heardLater - subscribedEvents),
             frames: Double(received.frames),
-            gatewayCPU: try cpu(gateways) - own,
-            redisCPU: try await store.cpu() - redis,
+            gatewayCPU: cost.ownCPU,
+            redisCPU: cost.redisCPU,
             floorCPU: try floorCPU().flatMap { now in bare.map { now - $0 } },
             toFrame: ReceivedFrames.latency(received.toFrameUs),
             late: ReceivedFrames.latency(received.lateUs)
@@ -263,42 +261,23 @@ struct SubscriberBench: Sendable {
         func deliveryCPU(_ load: Load) -> Double {
             load.gatewayCPU - idle * load.seconds - happened * load.events
         }
-        report.add(
-            "  CPU of an idle gateway",
-            "idle_ms_per_s",
-            idle / count * 1e3,
-            "ms/s"
-        )
+        report.add("  CPU of an idle gateway", "idle_ms_per_s", idle / count * 1e3, "ms/s")
         report.add("unsubscribed events", "unheard_per_s", unheard.events / unheard.seconds, "/s")
-        report.add("  CPU of a gateway an event", "unheard_event_us", happened / count * 1e6, "µs")
-        if let floor = unheard.floorCPU {
-            let us = floor / unheard.events * 1e6
-            report.add("  CPU of redis-cli reading the changes", "floor_event_us", us, "µs")
+        report.add("  CPU of a gateway an event", "unheard_event_us", cpu: happened / count)
+        if let floor = unheard.floorCPU.map({ $0 / unheard.events }) {
+            report.add("  CPU of redis-cli reading the changes", "floor_event_us", cpu: floor)
         }
-        report.add(
-            "  Redis CPU an event, recording it included",
-            "redis_event_us",
-            unheard.redisCPU / unheard.events * 1e6,
-            "µs"
-        )
+        let redis = unheard.redisCPU / unheard.events
+        report.add("  Redis CPU an event, recording it included", "redis_event_us", cpu: redis)
         report.add("a tenth, one client each", "one_frames_per_s", one.frames / one.seconds, "/s")
-        report.add(
-            "  additional CPU per received event",
-            "heard_event_us",
-            deliveryCPU(one) / one.frames * 1e6,
-            "µs"
-        )
+        let more = deliveryCPU(one) / one.frames
+        report.add("  additional CPU per received event", "heard_event_us", cpu: more)
         report.add("  recorded to frame", "one_to_frame_ms", one.toFrame)
         report.add("  timer delay of the listening processes", "one_late_ms", one.late)
-        let each = many.frames / many.subscribedEvents
-        report.add(
-            "a tenth, many clients each",
-            "many_frames_per_s",
-            many.frames / many.seconds,
-            "/s"
-        )
+        let (each, rate) = (many.frames / many.subscribedEvents, many.frames / many.seconds)
+        report.add("a tenth, many clients each", "many_frames_per_s", rate, "/s")
         report.add("  frames per received event", "frames_an_event", each, "")
-        report.add("  more CPU a frame", "frame_us", deliveryCPU(many) / many.frames * 1e6, "µs")
+        report.add("  more CPU a frame", "frame_us", cpu: deliveryCPU(many) / many.frames)
         report.add("  recorded to frame", "many_to_frame_ms", many.toFrame)
         report.add("  timer delay of the listening processes", "many_late_ms", many.late)
     }

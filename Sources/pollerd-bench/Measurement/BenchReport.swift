@@ -67,6 +67,11 @@ struct BenchReport: Sendable {
         rows.append(Row(title: title, text: "\(number) \(unit)", member: member, json: number))
     }
 
+    /// Adds the CPU seconds of one unit, in µs.
+    mutating func add(_ title: String, _ member: String, cpu seconds: Double) {
+        add(title, member, seconds * 1e6, "µs")
+    }
+
     /// Adds a number of lost or wrong messages, which is not valid unless it is 0.
     mutating func addLoss(_ title: String, _ member: String, _ count: Int) {
         if count > 0 { ownFaults.append("\(member) is \(count) instead of 0") }

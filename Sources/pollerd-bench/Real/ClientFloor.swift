@@ -6,15 +6,10 @@ import ChildPrograms
 /// The clients are the cluster's and installed ones. Their CPU is the system's count of their process, and their
 /// requests are counted by nginx, as for a worker.
 struct ClientFloor: Sendable {
-    /// A client, with its name in the JSON and its arguments before the URL.
-    private struct Client: Sendable {
-        let name: String
-        let title: String
-        /// The program's file, or `nil` if it is not installed.
-        let program: String?
-        let arguments: [String]
-        var isTLS = false
-    }
+    /// A client: its name in the JSON, its file, which is `nil` if it is not installed, its arguments before the URL.
+    private typealias Client = (
+        name: String, title: String, program: String?, arguments: [String], isTLS: Bool
+    )
 
     /// Connections with one request at a time, about as many as a busy worker has.
     private static let connections = "64"
@@ -52,46 +47,13 @@ struct ClientFloor: Sendable {
         let ownProgram = try? Programs.locate("pollerd-bench")
         let (wrkProgram, h2loadProgram) = (Programs.installed("wrk"), Programs.installed("h2load"))
         return [
-            Client(
-                name: "own",
-                title: "GETs of our client, HTTP",
-                program: ownProgram,
-                arguments: own
-            ),
-            Client(
-                name: "own_tls",
-                title: "GETs of our client, TLS",
-                program: ownProgram,
-                arguments: own + trust,
-                isTLS: true
-            ),
-            Client(name: "wrk", title: "GETs of wrk, HTTP", program: wrkProgram, arguments: wrk),
-            Client(
-                name: "wrk_tls",
-                title: "GETs of wrk, TLS",
-                program: wrkProgram,
-                arguments: wrk,
-                isTLS: true
-            ),
-            Client(
-                name: "h2load",
-                title: "GETs of h2load, HTTP/2 over TLS",
-                program: h2loadProgram,
-                arguments: h2load,
-                isTLS: true
-            ),
-            Client(
-                name: "paced_100",
-                title: "100 GETs/s of h2load, HTTP",
-                program: h2loadProgram,
-                arguments: paced + ["100"]
-            ),
-            Client(
-                name: "paced_1000",
-                title: "1,000 GETs/s of h2load, HTTP",
-                program: h2loadProgram,
-                arguments: paced + ["1000"]
-            ),
+            ("own", "GETs of our client, HTTP", ownProgram, own, false),
+            ("own_tls", "GETs of our client, TLS", ownProgram, own + trust, true),
+            ("wrk", "GETs of wrk, HTTP", wrkProgram, wrk, false),
+            ("wrk_tls", "GETs of wrk, TLS", wrkProgram, wrk, true),
+            ("h2load", "GETs of h2load, HTTP/2 over TLS", h2loadProgram, h2load, true),
+            ("paced_100", "100 GETs/s of h2load, HTTP", h2loadProgram, paced + ["100"], false),
+            ("paced_1000", "1,000 GETs/s of h2load, HTTP", h2loadProgram, paced + ["1000"], false),
         ]
     }
 
@@ -114,13 +76,9 @@ struct ClientFloor: Sendable {
         guard count > 0, !process.hasDied else { return nil }
         let spent = try ProcessCPU.seconds(of: process.pid) - cpu
         var report = BenchReport()
-        report.add(
-            client.title,
-            "per_s",
-            count / (began.duration(to: clock.now) / .seconds(1)),
-            "/s"
-        )
-        report.add("  CPU a GET", "cpu_us", spent / count * 1e6, "µs")
+        let seconds = began.duration(to: clock.now) / .seconds(1)
+        report.add(client.title, "per_s", count / seconds, "/s")
+        report.add("  CPU a GET", "cpu_us", cpu: spent / count)
         return report
     }
 }

@@ -40,12 +40,8 @@ struct DeliverBench: Sendable {
         var own = BenchReport()
         own.add("commit to webhook request, 200/s", "to_request_ms", calm)
         own.add("webhooks to a local sink", "webhooks_per_s", perSecond, "/s")
-        own.add(
-            "  p99 while another endpoint hangs",
-            "tarpit_p99_ratio",
-            withHanging.p99 * 2 / max(calm.p99 + later.p99, 0.001),
-            "×"
-        )
+        let ratio = withHanging.p99 * 2 / max(calm.p99 + later.p99, 0.001)
+        own.add("  p99 while another endpoint hangs", "tarpit_p99_ratio", ratio, "×")
         try await RealDeliverBench(store: store, plan: plan, redisURL: redisURL).measure(&own)
         report.add("deliver", own)
     }
@@ -60,14 +56,12 @@ struct DeliverBench: Sendable {
     ) async throws -> BenchReport.Latency {
         let count = Self.rate * Int(Self.interval / .seconds(1))
         let keys = try store.keys(count, prefix: "told")
-        try await enqueue(keys) { number in
+        try await store.enqueue(keys) { number in
             let isStuck = hangs && number % 10 == 0
             return "http://127.0.0.1:\(port)/\(isStuck ? "hang" : "ok")/\(number % Self.endpoints)"
         }
-        let handler = BenchHandler(
-            eventEvery: 1,
-            pace: BenchHandler.spread(over: Self.interval)
-        )
+        let pace = BenchHandler.spread(over: Self.interval)
+        let handler = BenchHandler(eventEvery: 1, pace: pace)
         let latency = Mutex(Histogram<UInt64>(numberOfSignificantValueDigits: .three))
         sink.onReceipt { id, path in
             let sent = handler.tally.withLock { $0.sent.removeValue(forKey: id) }
@@ -91,16 +85,8 @@ struct DeliverBench: Sendable {
     /// Measures webhooks a second with a full backlog.
     private func backlog(_ sink: WebhookSink, _ port: Int) async throws -> Double {
         let keys = try store.keys(min(4000, plan.watches), prefix: "late")
-        try await enqueue(keys) { "http://127.0.0.1:\(port)/ok/\($0 % Self.endpoints)" }
-        let eventsEach = 3
-        let handler = BenchHandler(eventEvery: 1) { watch in
-            watch.state.attempts + 1 < eventsEach ? .zero : .seconds(3600)
-        }
-        let wanted = keys.count * eventsEach
-        try await store.withWorker(handler, concurrency: 256) {
-            while handler.tally.withLock({ $0.polls }) < wanted {
-                try await store.clock.sleep(for: .milliseconds(50))
-            }
+        let wanted = try await store.record(3, of: keys) {
+            "http://127.0.0.1:\(port)/ok/\($0 % Self.endpoints)"
         }
         let received = Mutex(0)
         sink.onReceipt { _, _ in received.withLock { $0 += 1 } }
@@ -116,16 +102,6 @@ struct DeliverBench: Sendable {
         let took = began.duration(to: store.clock.now) / .seconds(1)
         try await store.clear()
         return Double(wanted) / took
-    }
-
-    private func enqueue(_ keys: [WatchKey], _ url: (Int) -> String) async throws {
-        let watches = try keys.enumerated().map { number, key in
-            try NewWatch(key: key, notify: [try NotifyURL(url(number))])
-        }
-        for start in stride(from: 0, to: watches.count, by: 256) {
-            let end = min(start + 256, watches.count)
-            _ = try await store.watches.enqueue(Array(watches[start..<end]))
-        }
     }
 
     private func channel() throws -> WebhookChannel {

@@ -71,8 +71,8 @@ struct PeerBench: Sendable {
         try await store.clear()
         var report = BenchReport()
         report.add("asynq, \(load.title)", "polls_per_s", polls / seconds, "/s")
-        report.add("  worker CPU a poll", "worker_cpu_us", workerCPU / polls * 1e6, "µs")
-        report.add("  Redis CPU a poll", "redis_cpu_us", redisCPU / polls * 1e6, "µs")
+        report.add("  worker CPU a poll", "worker_cpu_us", cpu: workerCPU / polls)
+        report.add("  Redis CPU a poll", "redis_cpu_us", cpu: redisCPU / polls)
         if let lag = counted.lagMs, let p50 = lag["p50"], let p99 = lag["p99"], let max = lag["max"]
         {
             report.add("  due lag", "due_lag_ms", .init(p50: p50, p99: p99, max: max))

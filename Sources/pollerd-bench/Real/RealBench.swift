@@ -292,10 +292,10 @@ struct RealBench: Sendable {
         }
         let seconds = before.at.duration(to: after.at) / .seconds(1)
         report.add(load.title, "polls_per_s", all / seconds, "/s")
-        let worker = (after.workerCPU - before.workerCPU) / all * 1e6
-        report.add("  worker CPU a poll", "worker_cpu_us", worker, "µs")
-        let redis = (after.redisCPU - before.redisCPU) / all * 1e6
-        report.add("  Redis CPU a poll", "redis_cpu_us", redis, "µs")
+        let worker = (after.workerCPU - before.workerCPU) / all
+        report.add("  worker CPU a poll", "worker_cpu_us", cpu: worker)
+        let redis = (after.redisCPU - before.redisCPU) / all
+        report.add("  Redis CPU a poll", "redis_cpu_us", cpu: redis)
         let lag = after.metrics.latency("poller_due_lag_seconds", since: before.metrics)
         report.add(load.rate == nil ? "  overdue" : "  due lag", "due_lag_ms", lag)
         report.add("  worker's memory", "worker_resident_mib", after.residentKiB / 1024, "MiB")

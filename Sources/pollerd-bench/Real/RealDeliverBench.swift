@@ -48,24 +48,9 @@ struct RealDeliverBench: Sendable {
     private func record(_ receiver: NginxServer) async throws -> Int {
         let count = max(Self.rateMax * Int(plan.span / .seconds(1)) / Self.eventsEach, 100)
         let keys = try store.keys(min(count, plan.watches), prefix: "hook")
-        let watches = try keys.enumerated().map { number, key in
-            let url = "\(receiver.url)/hook/\(number % Self.endpoints)"
-            return try NewWatch(key: key, notify: [try NotifyURL(url)])
+        return try await store.record(Self.eventsEach, of: keys) {
+            "\(receiver.url)/hook/\($0 % Self.endpoints)"
         }
-        for start in stride(from: 0, to: watches.count, by: 1024) {
-            let end = min(start + 1024, watches.count)
-            _ = try await store.watches.enqueue(Array(watches[start..<end]))
-        }
-        let handler = BenchHandler(eventEvery: 1) { watch in
-            watch.state.attempts + 1 < Self.eventsEach ? .zero : .seconds(3600)
-        }
-        let wanted = keys.count * Self.eventsEach
-        try await store.withWorker(handler, concurrency: 256) {
-            while handler.tally.withLock({ $0.polls }) < wanted {
-                try await store.clock.sleep(for: .milliseconds(20))
-            }
-        }
-        return wanted
     }
 
     /// All counts at one time.
@@ -103,12 +88,12 @@ struct RealDeliverBench: Sendable {
             throw BenchError("the notifier counts \(Int(sent)) webhooks, nginx \(received)")
         }
         let seconds = first.at.duration(to: last.at) / .seconds(1)
-        let own = (last.notifierCPU - first.notifierCPU) / sent * 1e6
-        let redis = (last.redisCPU - first.redisCPU) / sent * 1e6
+        let own = (last.notifierCPU - first.notifierCPU) / sent
+        let redis = (last.redisCPU - first.redisCPU) / sent
         var report = BenchReport()
         report.add("webhooks of a notifier", "webhooks_per_s", sent / seconds, "/s")
-        report.add("  notifier CPU a webhook", "notifier_cpu_us", own, "µs")
-        report.add("  Redis CPU a webhook", "redis_cpu_us", redis, "µs")
+        report.add("  notifier CPU a webhook", "notifier_cpu_us", cpu: own)
+        report.add("  Redis CPU a webhook", "redis_cpu_us", cpu: redis)
         return report
     }
 }

@@ -58,7 +58,6 @@ struct MastersBench: Sendable {
             figures.add("  polls", "polls_per_s", Double(polls) / (plan.span / .seconds(1)), "/s")
             masters.add(String(partitions), figures)
         }
-        try await store.clear()
         report.add("masters", masters)
     }
 
@@ -71,27 +70,16 @@ struct MastersBench: Sendable {
     private func loads(of store: BenchStore) async throws -> [(cpu: Double, calls: Double)] {
         var loads: [String: (cpu: Double, calls: Double)] = [:]
         for section in ["cpu", "commandstats"] {
-            let replies = try await store.client.sendToMasters(
-                RedisCommand("INFO", [.string(section)])
-            )
-            for node in replies {
-                let text = node.reply.string ?? ""
-                for line in text.split(whereSeparator: \.isNewline) {
-                    var load = loads["\(node.node)"] ?? (0, 0)
-                    if line.hasPrefix("used_cpu_user:") || line.hasPrefix("used_cpu_sys:") {
-                        load.cpu += Self.number(behind: ":", in: line)
-                    } else if line.hasPrefix("cmdstat_") {
-                        load.calls += Self.number(behind: "calls=", in: line)
-                    }
-                    loads["\(node.node)"] = load
+            for (node, line) in try await store.info(section) {
+                var load = loads[node] ?? (0, 0)
+                if line.hasPrefix("used_cpu_user:") || line.hasPrefix("used_cpu_sys:") {
+                    load.cpu += line.number(behind: ":") ?? 0
+                } else if line.hasPrefix("cmdstat_") {
+                    load.calls += line.number(behind: "calls=") ?? 0
                 }
+                loads[node] = load
             }
         }
         return loads.sorted { $0.key < $1.key }.map(\.value)
-    }
-
-    private static func number(behind word: String, in line: Substring) -> Double {
-        guard let start = line.firstRange(of: word)?.upperBound else { return 0 }
-        return Double(line[start...].prefix { $0.isNumber || $0 == "." }) ?? 0
     }
 }

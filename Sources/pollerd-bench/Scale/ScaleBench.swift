@@ -43,7 +43,6 @@ struct ScaleBench: Sendable {
         Self.add("lanes", lanes, to: &report, &scale)
         let processes = try await announce(on: narrow)
         Self.add("processes", processes, to: &report, &scale)
-        try await store.clear()
         report.add("scale", scale)
     }
 
@@ -206,27 +205,16 @@ struct ScaleMeter: Sendable {
     private func statistics() async throws -> (commands: Int, longestUs: Double) {
         var (commands, longest) = (0, 0.0)
         for section in ["commandstats", "latencystats"] {
-            let replies = try await store.client.sendToMasters(
-                RedisCommand("INFO", [.string(section)])
-            )
-            let lines = replies.flatMap { node in
-                (node.reply.string ?? "").split(whereSeparator: \.isNewline)
-            }
-            for line in lines {
+            for (_, line) in try await store.info(section) {
                 // The commands of the measurement itself.
                 if line.hasPrefix("cmdstat_info:") || line.hasPrefix("cmdstat_config") { continue }
                 if line.hasPrefix("cmdstat_") {
-                    commands += Self.number(behind: "calls=", in: line).map { Int($0) } ?? 0
+                    commands += line.number(behind: "calls=").map { Int($0) } ?? 0
                 } else if line.hasPrefix("latency_percentiles_usec_fcall") {
-                    longest = max(longest, Self.number(behind: "p100=", in: line) ?? 0)
+                    longest = max(longest, line.number(behind: "p100=") ?? 0)
                 }
             }
         }
         return (commands, longest)
-    }
-
-    private static func number(behind word: String, in line: Substring) -> Double? {
-        guard let start = line.firstRange(of: word)?.upperBound else { return nil }
-        return Double(line[start...].prefix { $0.isNumber || $0 == "." })
     }
 }

@@ -126,34 +126,30 @@ struct ScaleOperations {
     private mutating func listOperations() async throws {
         let (watches, accounts) = (watches, store.accounts)
         try await pages("list", "a page of 50 watches") {
-            let page = try await watches.list(ListQuery(limit: 50, cursor: $0))
-            return (page.items.count, page.next)
+            try await watches.list(ListQuery(limit: 50, cursor: $0))
         }
         try await pages("list_closed", "a page of 50 that have ended") {
-            let page = try await watches.list(ListQuery(state: .closed, limit: 50, cursor: $0))
-            return (page.items.count, page.next)
+            try await watches.list(ListQuery(state: .closed, limit: 50, cursor: $0))
         }
         try await pages("lanes", "a page of 50 lanes") {
-            let page = try await watches.lanes(limit: 50, cursor: $0)
-            return (page.items.count, page.next)
+            try await watches.lanes(limit: 50, cursor: $0)
         }
         try await pages("accounts", "a page of 50 accounts") {
-            let page = try await accounts.accounts(limit: 50, cursor: $0)
-            return (page.items.count, page.next)
+            try await accounts.accounts(limit: 50, cursor: $0)
         }
     }
 
     /// Reads the first pages of a list in order, and starts again at its end.
-    private mutating func pages(
+    private mutating func pages<Item: Sendable>(
         _ name: String,
         _ title: String,
-        _ read: (String?) async throws -> (items: Int, next: String?)
+        _ read: (String?) async throws -> ListPage<Item>
     ) async throws {
         var cursor: String?
         try await add(name, title, 40) { _ in
             let page = try await read(cursor)
             cursor = page.next
-            return page.items > 0 ? 1 : 0
+            return page.items.isEmpty ? 0 : 1
         }
     }
 
@@ -221,8 +217,7 @@ struct ScaleOperations {
         }
         let deliveries = deliveries
         try await pages("deliveries", "a page of 50 deliveries") {
-            let page = try await deliveries.deliveries(DeliveryQuery(limit: 50, cursor: $0))
-            return (page.items.count, page.next)
+            try await deliveries.deliveries(DeliveryQuery(limit: 50, cursor: $0))
         }
         try await add("fallback", "the fallbacks of an endpoint are looked for", 100) { number in
             let endpoint = marks[number * 7919 % marks.count].endpoint
@@ -240,23 +235,10 @@ struct ScaleOperations {
 
     /// Measures the start of a process, which reads all registered endpoints.
     private mutating func registry(_ size: Int) async throws {
-        let registry = RedisEndpointStore(
-            client: store.client,
-            layout: store.layout,
-            logger: store.logger
-        )
-        var generator = SystemRandomNumberGenerator()
-        let had = try await registry.counts(of: [try AccountID("acct_scale")])[0]
-        let new = try (had..<max(size, had)).map { number in
-            Endpoint(
-                id: EndpointID(using: &generator),
-                account: try AccountID("acct_scale"),
-                url: try NotifyURL("http://127.0.0.1:9/\(number)"),
-                secrets: [EndpointSecret(WebhookSecret(using: &generator))]
-            )
-        }
-        for endpoint in new { _ = try await registry.create(endpoint, request: nil) }
-        let logger = store.logger
+        let (registry, logger) = (store.registry, store.logger)
+        let account = try AccountID("acct_scale")
+        let had = try await registry.counts(of: [account])[0]
+        try await store.register(had..<max(size, had), of: account)
         try await add("start", "an endpoint is read by a process that starts", 3) { _ in
             let directory = EndpointDirectory(store: registry, logger: logger)
             try await directory.refresh()

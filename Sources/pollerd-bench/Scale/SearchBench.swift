@@ -58,7 +58,6 @@ struct SearchBench: Sendable {
             return try await store.watches.list(ListQuery(search: query)).looked
         }
         report.add("looking at 2,000 records", "search_scan_ms", scan)
-        try await store.clear()
     }
 
     private func search(

@@ -98,9 +98,35 @@ struct BenchStore: Sendable {
         guard count > 0 else { return }
         try await fill(try keys(count, prefix: "far", lanes: lanes))
         let handler = BenchHandler { _ in .milliseconds(Int64.random(in: 3_600_000...36_000_000)) }
-        try await withWorker(handler, concurrency: 1024) {
-            while handler.tally.withLock({ $0.polls }) < count {
-                try await clock.sleep(for: .milliseconds(100))
+        try await run(handler, until: count, concurrency: 1024)
+    }
+
+    /// Records a number of events of each watch, each for the endpoint that `url` names, and returns their total.
+    func record(_ each: Int, of keys: [WatchKey], for url: (Int) -> String) async throws -> Int {
+        try await enqueue(keys, notifying: url)
+        let handler = BenchHandler(eventEvery: 1) { watch in
+            watch.state.attempts + 1 < each ? .zero : .seconds(3600)
+        }
+        try await run(handler, until: keys.count * each, concurrency: 256)
+        return keys.count * each
+    }
+
+    /// Enqueues watches, each with the endpoint that `url` names.
+    func enqueue(_ keys: [WatchKey], notifying url: (Int) -> String) async throws {
+        let watches = try keys.enumerated().map { number, key in
+            try NewWatch(key: key, notify: [try NotifyURL(url(number))])
+        }
+        for start in stride(from: 0, to: watches.count, by: 1024) {
+            let end = min(start + 1024, watches.count)
+            _ = try await self.watches.enqueue(Array(watches[start..<end]))
+        }
+    }
+
+    /// Runs a worker until it has polled a number of times.
+    private func run(_ handler: BenchHandler, until polls: Int, concurrency: Int) async throws {
+        try await withWorker(handler, concurrency: concurrency) {
+            while handler.tally.withLock(\.polls) < polls {
+                try await clock.sleep(for: .milliseconds(20))
             }
         }
     }
@@ -148,7 +174,7 @@ struct BenchStore: Sendable {
         }
     }
 
-    /// The duration of a span, and the CPU seconds of both processes in it.
+    /// The duration of a measurement, and the CPU seconds of the measured processes and of Redis in it.
     struct Cost {
         let seconds: Double
         let ownCPU: Double
@@ -157,12 +183,17 @@ struct BenchStore: Sendable {
 
     /// Waits for a span and returns its cost.
     func cost(of span: Duration) async throws -> Cost {
-        let (own, redis) = (ProcessCPU.seconds, try await cpu())
+        try await cost(own: { ProcessCPU.seconds }, of: { try await clock.sleep(for: span) })
+    }
+
+    /// Returns the cost of `body`; `own` gives the CPU seconds of the measured processes so far.
+    func cost(own: () throws -> Double, of body: () async throws -> Void) async throws -> Cost {
+        let (before, redis) = (try own(), try await cpu())
         let began = clock.now
-        try await clock.sleep(for: span)
+        try await body()
         return Cost(
             seconds: began.duration(to: clock.now) / .seconds(1),
-            ownCPU: ProcessCPU.seconds - own,
+            ownCPU: try own() - before,
             redisCPU: try await cpu() - redis
         )
     }
@@ -184,14 +215,26 @@ struct BenchStore: Sendable {
 
     /// Returns the sum of some INFO values over all masters.
     private func sum(_ section: String, _ names: Set<Substring>) async throws -> Double {
-        let replies = try await client.sendToMasters(RedisCommand("INFO", [.string(section)]))
-        return replies.reduce(0) { total, node in
-            let lines = (node.reply.string ?? "").split(whereSeparator: \.isNewline)
-            return lines.reduce(total) { total, line in
-                let parts = line.split(separator: ":", maxSplits: 1)
-                guard parts.count == 2, names.contains(parts[0]) else { return total }
-                return total + (Double(parts[1]) ?? 0)
-            }
+        try await info(section).reduce(0) { total, info in
+            let parts = info.line.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, names.contains(parts[0]) else { return total }
+            return total + (Double(parts[1]) ?? 0)
         }
+    }
+
+    /// Returns the lines of a section of INFO, with the master of each.
+    func info(_ section: String) async throws -> [(node: String, line: Substring)] {
+        try await client.sendToMasters(RedisCommand("INFO", [.string(section)])).flatMap { node in
+            (node.reply.string ?? "").split(whereSeparator: \.isNewline)
+                .map { (node: "\(node.node)", line: $0) }
+        }
+    }
+}
+
+extension Substring {
+    /// Returns the number behind a word, such as `calls=`.
+    func number(behind word: String) -> Double? {
+        guard let start = firstRange(of: word)?.upperBound else { return nil }
+        return Double(self[start...].prefix { $0.isNumber || $0 == "." })
     }
 }
