@@ -18,16 +18,12 @@ package struct RedisActivityStore: ActivityStore {
         let done = [activity.polls, activity.changes, activity.deliveries, activity.failures]
         let numbers = rings + done + activity.lag
         // Not durable: writes lost in a failover only leave a dip in a chart.
-        _ = try await redis.run(
-            redis.scripts[.activityAdd],
-            partition: 0,
-            numbers.map { RedisArgument($0) }
-        )
+        _ = try await redis.run(.activityAdd, partition: 0, numbers.map { RedisArgument($0) })
     }
 
     package func history(_ span: ActivitySpan) async throws(StoreError) -> ActivityHistory {
         let reply = try await redis.run(
-            redis.scripts[.activityRead],
+            .activityRead,
             partition: 0,
             [RedisArgument(Int(clamping: span.step.ms) / 1000)]
         )

@@ -27,7 +27,7 @@ package struct RedisAuditTrail: AuditTrail {
     package func note(_ change: AuditedChange) async throws(StoreError) -> AuditEntry {
         // Not durable: entries lost in a failover are still in the log.
         let reply = try await redis.run(
-            redis.scripts[.auditTrailAdd],
+            .auditTrailAdd,
             partition: 0,
             [
                 .string(try Self.json(change)), RedisArgument(bounds.countMax),

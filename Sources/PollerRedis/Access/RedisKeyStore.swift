@@ -93,7 +93,7 @@ package struct RedisKeyStore: KeyStore {
 
     package func note(used: [KeyID: Timestamp]) async throws(StoreError) {
         _ = try await redis.run(
-            redis.scripts[.keyUsed],
+            .keyUsed,
             partition: 0,
             used.flatMap { [.string($0.key.description), RedisArgument($0.value.ms)] }
         )

@@ -186,7 +186,7 @@ package struct RedisRekey: Sendable {
         var page = page
         for change in page.changes {
             let replaced = try await client.run(
-                Scripts.live[.reencrypt],
+                .reencrypt,
                 [change.key],
                 [.string(change.field), .bytes(change.old), .bytes(change.new)]
             )

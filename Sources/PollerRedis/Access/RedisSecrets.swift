@@ -282,7 +282,7 @@ extension RedisSecrets {
         with new: String
     ) async throws(StoreError) -> Bool {
         try await client.run(
-            Scripts.live[.reencrypt],
+            .reencrypt,
             [key],
             [.string(field.rawValue), .string(old), .string(new)]
         ).int == 1

@@ -77,7 +77,7 @@ extension RedisDeliveryQueue {
         retention: Duration
     ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            redis.scripts[.trimAttempts],
+            .trimAttempts,
             partition: partition,
             [
                 RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk),

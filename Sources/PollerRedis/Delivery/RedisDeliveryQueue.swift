@@ -115,7 +115,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
     /// Marks as many as one script takes.
     private func markTogether(_ marks: [DeliveryMark]) async throws(StoreError) {
         try await redis.run(
-            redis.scripts[.mark],
+            .mark,
             for: marks.map { LaneID(endpoint: $0.endpoint) },
             isDurable: true
         ) { group in
@@ -133,7 +133,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
         keeping isKept: (WatchKey) async throws(StoreError) -> Bool
     ) async throws(StoreError) -> Bool {
         let rested = try await redis.run(
-            redis.scripts[.rested],
+            .rested,
             partition: partition,
             [RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk)]
         )
@@ -155,7 +155,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
         }
         guard !decisions.isEmpty else { return false }
         let span = [RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk), "0"]
-        _ = try await redis.run(redis.scripts[.purge], partition: partition, span + decisions)
+        _ = try await redis.run(.purge, partition: partition, span + decisions)
         return decisions.count == 2 * RedisPartitions.chunk
     }
 
@@ -192,11 +192,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
     }
 
     package func watermark(partition: Int) async throws(StoreError) -> MarkWatermark {
-        let reply = try await redis.run(
-            redis.scripts[.markWatermark],
-            partition: partition,
-            ["", ""]
-        )
+        let reply = try await redis.run(.markWatermark, partition: partition, ["", ""])
         guard let parts = reply.array, parts.count == 3, let history = parts[0].string,
             let noted = parts[1].string, let markedBefore = parts[2].time
         else { throw .corrupt("mark_watermark.lua answered \(reply)") }
@@ -213,7 +209,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
         in history: String
     ) async throws(StoreError) {
         _ = try await redis.run(
-            redis.scripts[.markWatermark],
+            .markWatermark,
             partition: partition,
             [.string(history), RedisArgument(markedBefore.ms)]
         )
@@ -266,7 +262,7 @@ extension RedisDeliveryQueue: DeliveryOperations {
         var found = DeadLetters()
         for partition in range {
             let reply = try await redis.run(
-                redis.scripts[.deadLetters],
+                .deadLetters,
                 partition: partition,
                 [RedisArgument(limit)]
             )

@@ -58,7 +58,7 @@ extension RedisDeliveryQueue {
                 arguments.append(.string(DeliveryRecord.text(of: revision.from)))
                 arguments.append(.string(DeliveryRecord.text(of: revision.to)))
             }
-            let reply = try await redis.run(redis.scripts[.revise], partition: partition, arguments)
+            let reply = try await redis.run(.revise, partition: partition, arguments)
             guard let flags = reply.array, flags.count == end - start else {
                 throw .corrupt("revise.lua answered \(reply)")
             }
@@ -81,7 +81,7 @@ extension RedisDeliveryQueue {
         // Numbers, booleans and text can always be encoded.
         guard let json = try? JSONEncoder().encode(job) else { return }
         _ = try await redis.run(
-            redis.scripts[.replayNote],
+            .replayNote,
             of: LaneID(endpoint: EndpointID(unchecked: job.endpoint)),
             [
                 .string(job.endpoint), .string(String(decoding: json, as: UTF8.self)),

@@ -50,10 +50,10 @@ package struct RedisSuppressionList: SuppressionList {
             String(note.at.ms), note.account?.description ?? "",
             note.recipient?.replacing("|", with: "/") ?? "",
         ].joined(separator: "|")
-        _ = try await client.run(Scripts.live[.suppress], [key(entry)], [.string(reason.rawValue)])
-        _ = try await client.run(Scripts.live[.suppress], [noteKey(entry)], [.string(text)])
+        _ = try await client.run(.suppress, [key(entry)], [.string(reason.rawValue)])
+        _ = try await client.run(.suppress, [noteKey(entry)], [.string(text)])
         _ = try await client.run(
-            Scripts.live[.suppress],
+            .suppress,
             [index],
             [.string(entry.id.description), RedisArgument(note.at.ms)]
         )

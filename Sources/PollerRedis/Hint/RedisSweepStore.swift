@@ -40,7 +40,7 @@ package struct RedisSweepStore: SweepStore {
         pace: Duration?
     ) async throws(StoreError) -> SweepLease {
         let reply = try await client.run(
-            Scripts.live[.sweepTake],
+            .sweepTake,
             [key("sweep", account)],
             [
                 .string(owner.description), RedisArgument(span.ms),
@@ -66,7 +66,7 @@ package struct RedisSweepStore: SweepStore {
         pause: Duration
     ) async throws(StoreError) -> Int? {
         let reply = try await client.run(
-            Scripts.live[.sweepFinish],
+            .sweepFinish,
             [key("sweep", account), key("unseen", account)],
             [
                 .string(owner.description), .string(Self.text(progress.cursor)),
@@ -101,7 +101,7 @@ package struct RedisSweepStore: SweepStore {
     ) async throws(StoreError) {
         guard !marks.isEmpty else { return }
         _ = try await client.run(
-            Scripts.live[.setMarks],
+            .setMarks,
             marks.map { key("mark", account) + $0.name },
             marks.map { RedisArgument($0.span.ms) }
         )
@@ -112,7 +112,7 @@ package struct RedisSweepStore: SweepStore {
         of account: AccountID
     ) async throws(StoreError) -> ReadUsage {
         let reply = try await client.run(
-            Scripts.live[.addUsage],
+            .addUsage,
             [key("reads", account), key("paid", account)],
             [
                 RedisArgument(usage.reads), RedisArgument(usage.transactions),

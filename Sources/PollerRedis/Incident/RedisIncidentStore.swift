@@ -61,7 +61,7 @@ package struct RedisIncidentStore: IncidentStore {
             arguments.append(.string(incident.resolvedAt == nil ? "" : incident.stored))
         }
         return try await redis.run(
-            redis.scripts[.incidentStore],
+            .incidentStore,
             partition: partition,
             arguments,
             // A failover must not lose the record of a report, or the report would be sent again.

@@ -47,12 +47,7 @@ package struct RedisOrderStore: OrderStore, RedisItems {
             RedisArgument(events.first?.seq ?? 0),
         ]
         for event in events { arguments += redis.recordArguments(event) }
-        return try await redis.run(
-            redis.scripts[.orderStore],
-            of: key.lane,
-            arguments,
-            isDurable: true
-        ).int == 1
+        return try await redis.run(.orderStore, of: key.lane, arguments, isDurable: true).int == 1
     }
 
     package func orders(_ query: OrderQuery) async throws(StoreError) -> ListPage<Order> {
@@ -64,7 +59,7 @@ package struct RedisOrderStore: OrderStore, RedisItems {
         var found: [Order] = []
         for _ in 0..<Self.roundsMax {
             let reply = try await redis.run(
-                redis.scripts[.orderList],
+                .orderList,
                 of: lane,
                 [
                     .string(lane.description), RedisArgument(query.limit - found.count),

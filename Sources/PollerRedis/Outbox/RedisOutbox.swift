@@ -47,7 +47,7 @@ package struct RedisOutbox: Outbox {
         // Before the read, because the call looks at each pending entry, also at those that are only just read.
         let replies = try await redis.client.execute([takeOver(from: start, abandonedMax), read])
         if replies.contains(where: { $0.error?.code == "NOGROUP" }) {
-            _ = try await redis.run(redis.scripts[.outboxGroup], partition: partition, [])
+            _ = try await redis.run(.outboxGroup, partition: partition, [])
             return try await self.read(
                 partition: partition,
                 consumer: consumer,
@@ -146,7 +146,7 @@ package struct RedisOutbox: Outbox {
     ) async throws(StoreError) -> Set<String> {
         guard !entries.isEmpty else { return [] }
         let reply = try await redis.run(
-            redis.scripts[.outboxHold],
+            .outboxHold,
             partition: partition,
             [.string(consumer.description)]
                 + entries.flatMap { entry -> [RedisArgument] in
@@ -183,11 +183,7 @@ package struct RedisOutbox: Outbox {
     }
 
     package func acknowledgedUntil(partition: Int) async throws(StoreError) -> Timestamp {
-        let reply = try await redis.run(
-            redis.scripts[.outboxAcknowledged],
-            partition: partition,
-            []
-        )
+        let reply = try await redis.run(.outboxAcknowledged, partition: partition, [])
         guard let ms = reply.string.flatMap({ Int64(safe: $0) }) else {
             throw .corrupt("outbox_acknowledged.lua answered \(reply)")
         }
@@ -245,7 +241,7 @@ package struct RedisOutbox: Outbox {
     ) async throws(StoreError) -> [RedisValue] {
         var logged = [RedisValue](repeating: .null, count: named.count)
         try await redis.run(
-            redis.scripts[isConfirmed ? .outboxEventsConfirmed : .outboxEvents],
+            isConfirmed ? .outboxEventsConfirmed : .outboxEvents,
             for: named.map(\.lane),
             most: Self.recordedMax,
             isDurable: isConfirmed
@@ -264,7 +260,7 @@ package struct RedisOutbox: Outbox {
         var hasMore = true
         while hasMore {
             let reply = try await redis.run(
-                redis.scripts[.trim],
+                .trim,
                 partition: partition,
                 [RedisArgument(retention.ms), RedisArgument(Self.trimmedMax)]
             )

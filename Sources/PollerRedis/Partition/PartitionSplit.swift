@@ -42,7 +42,7 @@ struct PartitionSplit: Sendable {
     @discardableResult
     func enter(_ stage: SplitStage, in partition: Int) async throws(StoreError) -> Bool {
         let reply = try await partitions.run(
-            partitions.scripts[.splitStage],
+            .splitStage,
             partition: partition,
             [
                 .string(stage.rawValue), RedisArgument(partitions.keys.partitions),
@@ -67,7 +67,7 @@ struct PartitionSplit: Sendable {
     /// Recovers expired leases without claiming items.
     func recover(as owner: OwnerID) async throws(StoreError) {
         _ = try await partitions.run(
-            partitions.scripts[.claim],
+            .claim,
             partition: partition,
             [
                 ClaimRequest(
@@ -121,7 +121,7 @@ struct PartitionSplit: Sendable {
         guard values.count == 10 else { throw .corrupt("split_clock.lua answered \(values)") }
         for child in children {
             _ = try await partitions.run(
-                partitions.scripts[.splitClock],
+                .splitClock,
                 partition: child,
                 values.map { .string($0.string ?? "") }
             )
@@ -248,12 +248,7 @@ struct PartitionSplit: Sendable {
         _ target: Int,
         _ arguments: [RedisArgument]
     ) async throws(StoreError) {
-        let reply = try await partitions.run(
-            partitions.scripts[script],
-            partition: target,
-            arguments,
-            isDurable: true
-        )
+        let reply = try await partitions.run(script, partition: target, arguments, isDurable: true)
         guard let count = reply.int, count >= 0 else {
             throw Self.takenOverError(target)
         }

@@ -34,8 +34,17 @@ package struct RedisPartitions: Sendable {
     /// on the connection that wrote them, so the script must always write something. Too few replicas in time are
     /// ``StoreError/unavailable(_:)``; a repeat is harmless.
     func run(
-        _ script: RedisScript,
+        _ script: ScriptName,
         partition: Int,
+        _ arguments: [RedisArgument],
+        isDurable: Bool = false
+    ) async throws(StoreError) -> RedisValue {
+        try await run(scripts[script], partition, arguments, isDurable: isDurable)
+    }
+
+    private func run(
+        _ script: RedisScript,
+        _ partition: Int,
         _ arguments: [RedisArgument],
         isDurable: Bool = false
     ) async throws(StoreError) -> RedisValue {
@@ -51,12 +60,7 @@ package struct RedisPartitions: Sendable {
         _ arguments: [RedisArgument] = [],
         isDurable: Bool = false
     ) async throws(StoreError) -> [RedisValue] {
-        let reply = try await run(
-            scripts[script],
-            partition: partition,
-            arguments,
-            isDurable: isDurable
-        )
+        let reply = try await run(script, partition: partition, arguments, isDurable: isDurable)
         guard let parts = reply.array else {
             throw .corrupt("\(script.rawValue) answered no array")
         }
@@ -71,12 +75,13 @@ package struct RedisPartitions: Sendable {
 
     /// Runs a script in the partition of a lane; otherwise like ``run(_:partition:_:isDurable:)``.
     func run(
-        _ script: RedisScript,
+        _ script: ScriptName,
         of lane: LaneID,
         _ arguments: [RedisArgument],
         isDurable: Bool = false
     ) async throws(StoreError) -> RedisValue {
-        try await waitingForSplit { () async throws(RedisError) in
+        let script = scripts[script]
+        return try await waitingForSplit { () async throws(RedisError) in
             let partition = keys.partition(of: lane.description)
             return try await execute(script, partition, arguments, isDurable: isDurable)
         }
@@ -87,13 +92,14 @@ package struct RedisPartitions: Sendable {
     /// `lanes` are those of the elements, which `call` gets by their indices. Elements of a partition that was split
     /// meanwhile are grouped again, and the others are left as they are.
     func run(
-        _ script: RedisScript,
+        _ script: ScriptName,
         for lanes: [LaneID],
         most: Int = chunk,
         isDurable: Bool = false,
         _ call: @Sendable (ArraySlice<Int>) -> [RedisArgument],
         _ receive: (ArraySlice<Int>, RedisValue) throws(StoreError) -> Void
     ) async throws(StoreError) {
+        let script = scripts[script]
         var left = Array(lanes.indices)
         var targets = partitions(of: lanes)
         while let first = left.first {
@@ -122,14 +128,14 @@ package struct RedisPartitions: Sendable {
     /// Runs a script for each element, all at once; the replies are in the order of the elements.
     func each<Thing: Sendable>(
         _ things: [Thing],
-        _ call: @Sendable (Thing) -> (Int, RedisScript, [RedisArgument])
+        _ call: @Sendable (Thing) -> (Int, ScriptName, [RedisArgument])
     ) async throws(StoreError) -> [RedisValue] {
-        let calls = things.map(call)
+        let calls = things.map(call).map { ($0, scripts[$1], $2) }
         let replies = await withTaskGroup { group in
             for (index, (partition, script, arguments)) in calls.enumerated() {
                 group.addTask { () async -> (Int, Result<RedisValue, StoreError>) in
                     do throws(StoreError) {
-                        let reply = try await run(script, partition: partition, arguments)
+                        let reply = try await run(script, partition, arguments)
                         return (index, .success(reply))
                     } catch {
                         return (index, .failure(error))
@@ -160,7 +166,7 @@ package struct RedisPartitions: Sendable {
     /// It costs nothing unless the store is getting more partitions.
     func refreshSplits() async throws(StoreError) {
         for partition in keys.map.unsplit {
-            _ = try await run(scripts[.countOpen], partition: partition, ["0"])
+            _ = try await run(.countOpen, partition: partition, ["0"])
         }
     }
 
@@ -253,12 +259,7 @@ package struct RedisPartitions: Sendable {
     /// than the one read from, and its replicas would confirm an entry they never had.
     func confirm(partition: Int, entry id: String) async throws(StoreError) {
         guard durability != nil else { return }
-        let reply = try await run(
-            scripts[.confirm],
-            partition: partition,
-            [.string(id)],
-            isDurable: true
-        )
+        let reply = try await run(.confirm, partition: partition, [.string(id)], isDurable: true)
         guard reply.int == 1 else {
             throw .unavailable("what was read is not on this server: a failover has lost it")
         }
@@ -357,12 +358,13 @@ extension StoreError {
 /// The client's calls for stores: errors are thrown as ``StoreError``.
 extension RedisClient {
     func run(
-        _ script: RedisScript,
+        _ script: ScriptName,
         _ keys: [String],
-        _ arguments: [RedisArgument]
+        _ arguments: [RedisArgument],
+        scripts: Scripts = .live
     ) async throws(StoreError) -> RedisValue {
         do throws(RedisError) {
-            return try await eval(script, keys: keys, arguments: arguments)
+            return try await eval(scripts[script], keys: keys, arguments: arguments)
         } catch {
             throw StoreError(error)
         }

@@ -46,7 +46,7 @@ extension StoreLayout {
         if base != partitions { fields += [.string(Self.baseField), RedisArgument(base)] }
         if let former { fields += [.string(Self.formerField), RedisArgument(former)] }
         let key = "\(namespace):layout"
-        return try await client.run(Scripts.live[.layoutRestore], [key], fields).int == 1
+        return try await client.run(.layoutRestore, [key], fields).int == 1
     }
 
     /// The layout in logs and in the doctor's output.

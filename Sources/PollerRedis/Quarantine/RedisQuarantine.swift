@@ -44,7 +44,7 @@ extension RedisItems {
             .string(accounts.scriptArgument),
         ]
         let replies = try await redis.each(Array(0..<redis.keys.partitions)) { partition in
-            (partition, redis.scripts[.quarantined], arguments)
+            (partition, .quarantined, arguments)
         }
         var items: [MergedItem<QuarantinePosition>] = []
         var ends: [QuarantinePosition] = []

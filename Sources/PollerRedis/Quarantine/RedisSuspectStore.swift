@@ -22,7 +22,7 @@ package struct RedisSuspectStore: SuspectStore {
     ) async throws(StoreError) -> [SuspectState] {
         guard let partition = suspects.first?.partition else { return [] }
         let reply = try await redis.run(
-            redis.scripts[.suspectBegin],
+            .suspectBegin,
             partition: partition,
             [.string(isAlone ? "1" : "0")]
                 + suspects.flatMap { suspect -> [RedisArgument] in
@@ -56,7 +56,7 @@ package struct RedisSuspectStore: SuspectStore {
     package func setAside(_ entry: SetAsideEntry) async throws(StoreError) -> Bool {
         guard let partition = Suspect.partition(ofID: entry.id) else { return false }
         return try await redis.run(
-            redis.scripts[.suspectSetAside],
+            .suspectSetAside,
             partition: partition,
             [
                 .string(entry.id), RedisArgument(SetAsideEntry.countMax),
@@ -87,7 +87,7 @@ package struct RedisSuspectStore: SuspectStore {
             return nil
         }
         return try await redis.run(
-            redis.scripts[.suspectEnd],
+            .suspectEnd,
             partition: partition,
             [.string(id), .string(isRedriven ? "1" : "0")]
         ).string.flatMap { SetAsideEntry(stored: $0) }

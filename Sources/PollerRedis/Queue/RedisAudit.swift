@@ -142,7 +142,7 @@ extension RedisQueue {
         _ what: [RedisArgument]
     ) async throws(StoreError) -> (checked: Int, next: Int, faults: [String], lasting: [String]) {
         let reply = try await redis.run(
-            redis.scripts[.audit],
+            .audit,
             partition: partition,
             [repairing ? "1" : "0"] + what
         )

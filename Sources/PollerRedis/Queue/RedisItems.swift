@@ -39,7 +39,7 @@ extension RedisItems {
         of accounts: AccountSet = .all
     ) async throws(StoreError) -> StoredItem<Record.Item>? {
         let reply = try await redis.run(
-            redis.scripts[.read],
+            .read,
             partition: partition,
             [.string(accounts.scriptArgument), .string(id.description)]
         )
@@ -54,7 +54,7 @@ extension RedisItems {
         in lane: LaneID
     ) async throws(StoreError) -> StoredItem<Record.Item>? {
         let reply = try await redis.run(
-            redis.scripts[.read],
+            .read,
             of: lane,
             [.string(AccountSet.all.scriptArgument), .string(id.description)]
         )
@@ -74,7 +74,7 @@ extension RedisItems {
         for start in stride(from: 0, to: ids.count, by: Self.readMax) {
             let part = ids[start..<min(start + Self.readMax, ids.count)]
             let reply = try await redis.run(
-                redis.scripts[.read],
+                .read,
                 partition: partition,
                 [.string(AccountSet.all.scriptArgument)] + part.map { .string($0.description) }
             )

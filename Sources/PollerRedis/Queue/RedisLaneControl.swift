@@ -18,7 +18,7 @@ extension RedisQueue {
                 let now = at.isValid(in: map) ? at : LanePosition(at.step, among: at.steps, of: map)
                 let partition = now.step + now.part * now.steps
                 let reply = try await redis.run(
-                    redis.scripts[.lane],
+                    .lane,
                     partition: partition,
                     ["", RedisArgument(now.rank), RedisArgument(most - reports.count)]
                 )
@@ -42,7 +42,7 @@ extension RedisQueue {
 
     /// Returns the state of a lane, even of an empty one.
     func report(on lane: LaneID) async throws(StoreError) -> LaneReport {
-        let reply = try await redis.run(redis.scripts[.lane], of: lane, [.string(lane.description)])
+        let reply = try await redis.run(.lane, of: lane, [.string(lane.description)])
         let partition = redis.keys.partition(of: lane.description)
         guard let report = try reports(reply, partition: partition).reports.first else {
             throw .corrupt("lane.lua answered \(reply)")
@@ -77,7 +77,7 @@ extension RedisQueue {
         _ values: [RedisArgument] = []
     ) async throws(StoreError) -> [Int] {
         let reply = try await redis.run(
-            redis.scripts[.control],
+            .control,
             of: lane,
             [.string(lane.description), .string(verb)] + values
         )
@@ -177,7 +177,7 @@ extension RedisQueue {
             var first = 0
             repeat {
                 let counts = try await redis.run(
-                    redis.scripts[.stats],
+                    .stats,
                     partition: partition,
                     [RedisArgument(first), RedisArgument(Self.statsLanes)]
                 ).array?.compactMap(\.int)

@@ -59,7 +59,7 @@ package struct RedisMembership: Membership {
     }
 
     private func texts(_ arguments: [RedisArgument]) async throws(StoreError) -> [String] {
-        let reply = try await client.run(scripts[.heartbeat], keys, arguments)
+        let reply = try await client.run(.heartbeat, keys, arguments, scripts: scripts)
         return (reply.array ?? []).compactMap(\.string)
     }
 

@@ -22,11 +22,7 @@ extension RedisQueue {
     package var partitions: Int { redis.keys.partitions }
 
     package func claim(_ request: ClaimRequest) async throws(StoreError) -> Claim<Item> {
-        let reply = try await redis.run(
-            redis.scripts[.claim],
-            partition: request.partition,
-            [request.argument]
-        )
+        let reply = try await redis.run(.claim, partition: request.partition, [request.argument])
         return try answer(reply, to: request).claim
     }
 
@@ -77,7 +73,7 @@ extension RedisQueue {
             write(commit, to: &writer, events: &events)
         }
         return try await redis.run(
-            redis.scripts[.commit],
+            .commit,
             partition: partition,
             [request, writer.argument] + events
         )
@@ -95,14 +91,14 @@ extension RedisQueue {
             arguments.append(RedisArgument(ref.token))
         }
         return try results(
-            await redis.run(redis.scripts[.release], partition: first.partition, arguments),
+            await redis.run(.release, partition: first.partition, arguments),
             count: refs.count
         )
     }
 
     package func recall(_ lost: LostClaims) async throws(StoreError) -> Int {
         let reply = try await redis.run(
-            redis.scripts[.recall],
+            .recall,
             partition: lost.partition,
             [
                 .string(lost.owner.description), RedisArgument(lost.lease.ms),
@@ -119,7 +115,7 @@ extension RedisQueue {
         refundableRetention: Duration
     ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            redis.scripts[.purge],
+            .purge,
             partition: partition,
             [
                 RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk),

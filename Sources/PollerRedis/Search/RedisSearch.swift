@@ -16,7 +16,7 @@ extension RedisWatchStore {
     ) async throws(StoreError) -> (count: Int, next: String?) {
         let page = try await list(ListQuery(limit: 500, cursor: cursor))
         let snapshots = page.items
-        try await redis.run(redis.scripts[.index], for: snapshots.map(\.watch.key.lane)) { group in
+        try await redis.run(.index, for: snapshots.map(\.watch.key.lane)) { group in
             group.flatMap { index -> [RedisArgument] in
                 let entries = SearchEntries(of: snapshots[index], keys: searchKeys)
                 return [
@@ -211,9 +211,7 @@ struct RedisSearch: RedisItems {
         let most = min(max(Self.prefixItemsMax / beginnings, Self.prefixItemsMin), Self.found)
         let replies = try await redis.each(lookups) { lookup in
             let count = lookup.isBeginning ? most : Self.found
-            return (
-                lookup.partition, redis.scripts[.search], arguments(lookup, "0", count, query)
-            )
+            return (lookup.partition, .search, arguments(lookup, "0", count, query))
         }
         var heads: [EntryHead] = []
         for (lookup, reply) in zip(lookups, replies) {
@@ -280,7 +278,7 @@ struct RedisSearch: RedisItems {
             } else {
                 guard scans < Self.scansMax, scanned < Self.readsMax else { break }
                 let value = try await redis.run(
-                    redis.scripts[.search],
+                    .search,
                     partition: partition,
                     arguments(lookups[index], position.scan, Self.found, query)
                 )

@@ -107,7 +107,7 @@ extension RedisSearch {
             let arguments = call.candidates.flatMap { candidate -> [RedisArgument] in
                 [.string(candidate.id.description), .string(candidate.term.description)]
             }
-            return (call.partition, redis.scripts[.findUnindexed], arguments)
+            return (call.partition, .findUnindexed, arguments)
         }
         let existingIDs = Set(replies.flatMap { ($0.array ?? []).compactMap(\.string) })
         return candidates.filter { existingIDs.contains($0.id.description) }

@@ -65,7 +65,7 @@ package struct RedisAccountCounts: AccountCounts {
         let calls = Self.parts(of: lanes, Self.lanesPerCall)
         let replies = try await redis.each(calls) { call in
             let names = call.part.map { RedisArgument.string($0.name) }
-            return (call.partition, redis.scripts[.countOpen], [RedisArgument(names.count)] + names)
+            return (call.partition, .countOpen, [RedisArgument(names.count)] + names)
         }
         var open: [AccountID: Int] = [:]
         for (call, reply) in zip(calls, replies) {
@@ -92,7 +92,7 @@ package struct RedisAccountCounts: AccountCounts {
         let calls = Self.parts(of: byPartition, Self.watchesPerCall)
         let replies = try await redis.each(calls) { call in
             let ids = call.part.map { RedisArgument.string($0.id.description) }
-            return (call.partition, redis.scripts[.countOpen], ["0"] + ids)
+            return (call.partition, .countOpen, ["0"] + ids)
         }
         return replies.reduce(0) { $0.addingSaturating($1.array?.last?.count ?? 0) }
     }
@@ -129,9 +129,7 @@ extension RedisPartitions {
         let replies = try await each(partitions) { partition in
             let name = start(partition)
             let from = name.isEmpty ? "-" : "[\(name)"
-            return (
-                partition, scripts[.laneNames], [.string(from), RedisArgument(most)]
-            )
+            return (partition, .laneNames, [.string(from), RedisArgument(most)])
         }
         var pages: [LaneNames] = []
         for reply in replies {

@@ -29,7 +29,7 @@ extension RedisWatchStore {
         _ replacement: ([[UInt8]], WatchKey) -> [UInt8]
     ) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
-            redis.scripts[.compactRead],
+            .compactRead,
             partition: partition,
             [
                 RedisArgument(span.ms), RedisArgument(Self.logsMax),
@@ -51,7 +51,7 @@ extension RedisWatchStore {
             let entry = stored.count == log.count ? key.map { replacement(stored, $0) } : nil
             arguments += [.string(id), .string(seq), RedisArgument(log.count), .bytes(entry ?? [])]
         }
-        _ = try await redis.run(redis.scripts[.compactWrite], partition: partition, arguments)
+        _ = try await redis.run(.compactWrite, partition: partition, arguments)
         return more != 0
     }
 

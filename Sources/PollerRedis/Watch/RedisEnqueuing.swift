@@ -87,7 +87,7 @@ extension RedisWatchStore {
     ) async throws(StoreError) -> [EnqueueResult] {
         var results = [EnqueueResult?](repeating: nil, count: watches.count)
         try await redis.run(
-            redis.scripts[.enqueue],
+            .enqueue,
             for: watches.map(\.key.lane),
             isDurable: step != .check
         ) { group in

@@ -49,7 +49,7 @@ extension RedisItems {
         ]
         let partitionsToRead = partitionsToRead(of: selection)
         let replies = try await redis.each(partitionsToRead) { partition in
-            (partition, redis.scripts[.newest], arguments)
+            (partition, .newest, arguments)
         }
         var items: [MergedItem<CreationPosition>] = []
         var ends: [CreationPosition] = []

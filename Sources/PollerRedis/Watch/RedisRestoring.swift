@@ -12,7 +12,7 @@ extension RedisWatchStore {
     package func restore(_ archived: [ArchivedWatch]) async throws(StoreError) -> [Bool] {
         var results = [Bool](repeating: false, count: archived.count)
         try await redis.run(
-            redis.scripts[.restore],
+            .restore,
             for: archived.map(\.watch.key.lane),
             most: Self.restoredMax,
             isDurable: true

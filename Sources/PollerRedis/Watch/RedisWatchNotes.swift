@@ -11,7 +11,7 @@ import SafeNumbers
 extension RedisWatchStore {
     package func note(_ note: WatchNote, of key: WatchKey) async throws(StoreError) {
         _ = try await redis.run(
-            redis.scripts[.note],
+            .note,
             of: key.lane,
             [
                 .string(key.id.description), .string(note.json),

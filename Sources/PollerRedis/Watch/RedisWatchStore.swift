@@ -37,7 +37,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             case .money: .money
             }
         return try await redis.run(
-            redis.scripts[.hint],
+            .hint,
             of: key.lane,
             [.string(key.id.description), .string(code.rawValue)]
         ).int == 1
@@ -62,7 +62,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             )
             do throws(StoreError) {
                 return try await redis.run(
-                    redis.scripts[.cancel],
+                    .cancel,
                     of: key.lane,
                     [
                         .string(key.id.description), RedisArgument(event.seq),
@@ -89,7 +89,7 @@ package struct RedisWatchStore: WatchStore, LaneControl, Auditing, RedisQueue {
             if log.contains(where: { $0.id == event.id }) { return true }
             do throws(StoreError) {
                 return try await redis.run(
-                    redis.scripts[.announce],
+                    .announce,
                     of: key.lane,
                     [
                         .string(key.id.description), RedisArgument(event.seq),
@@ -189,7 +189,7 @@ extension RedisWatchStore {
     ) async throws(StoreError) -> [RedisValue] {
         var replies = Array(repeating: RedisValue.null, count: reads.count)
         try await redis.run(
-            redis.scripts[isConfirmed ? .logConfirmed : .log],
+            isConfirmed ? .logConfirmed : .log,
             for: reads.map(\.key.lane),
             isDurable: isConfirmed
         ) { group in
@@ -221,19 +221,11 @@ extension WatchSnapshot {
 /// Operators' requests about single watches.
 extension RedisWatchStore {
     package func redrive(_ key: WatchKey) async throws(StoreError) -> Bool {
-        try await redis.run(
-            redis.scripts[.redrive],
-            of: key.lane,
-            [.string(key.id.description)]
-        ).int == 1
+        try await redis.run(.redrive, of: key.lane, [.string(key.id.description)]).int == 1
     }
 
     package func dismiss(_ key: WatchKey) async throws(StoreError) -> Bool {
-        try await redis.run(
-            redis.scripts[.dismiss],
-            of: key.lane,
-            [.string(key.id.description)]
-        ).int == 1
+        try await redis.run(.dismiss, of: key.lane, [.string(key.id.description)]).int == 1
     }
 
     package func explain(
@@ -241,11 +233,7 @@ extension RedisWatchStore {
         limit: LaneLimit
     ) async throws(StoreError) -> Explanation? {
         guard let snapshot = try await snapshot(of: key) else { return nil }
-        let reply = try await redis.run(
-            redis.scripts[.explain],
-            of: key.lane,
-            [.string(key.id.description)]
-        )
+        let reply = try await redis.run(.explain, of: key.lane, [.string(key.id.description)])
         guard let parts = reply.array else { throw .corrupt("explain.lua answered \(reply)") }
         if parts.isEmpty { return nil }
         guard parts.count >= 3, let lane = parts[0].string, let queueState = queueState(parts)

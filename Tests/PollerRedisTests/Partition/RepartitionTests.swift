@@ -92,7 +92,7 @@ struct RepartitionTests {
                 await #expect(throws: StoreError.self) { try await work.enter(.filling, in: child) }
             }
             let written = try await work.partitions.run(
-                work.partitions.scripts[.splitWrite],
+                .splitWrite,
                 partition: work.partitions.keys.map.finalPartition(of: lane.description),
                 ["x", "y", "", "0", "0"]
             )

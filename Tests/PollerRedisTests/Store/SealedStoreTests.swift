@@ -353,7 +353,7 @@ struct SealedStoreTests {
             let clear = try await Rig(client, .none)
             _ = try await plant(clear)
             let value = try await client.run(
-                Scripts.live[.reencrypt],
+                .reencrypt,
                 ["t:secrets"],
                 ["cursor", "another", "new", "plain", "1", "2"]
             )
