@@ -67,4 +67,14 @@ package struct HealthResult: Hashable, Sendable {
         self.message = message
         self.action = action
     }
+
+    package static func ok(_ message: String) -> HealthResult { HealthResult(.ok, message) }
+
+    package static func warning(_ message: String, action: String) -> HealthResult {
+        HealthResult(.warning, message, action: action)
+    }
+
+    package static func failed(_ message: String, action: String) -> HealthResult {
+        HealthResult(.failed, message, action: action)
+    }
 }

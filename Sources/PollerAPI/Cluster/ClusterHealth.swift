@@ -43,15 +43,12 @@ struct ClusterHealth {
     var workers: HealthResult {
         let open = watches.pending + watches.leased
         guard status.workers == 0 else {
-            return HealthResult(
-                .ok,
-                "\(status.workers) polling, \(open) open watches"
-            )
+            return .ok("\(status.workers) polling, \(open) open watches")
         }
         let action = "start one with pollerd worker, on as many machines as you like"
         return open > 0
-            ? HealthResult(.failed, "none is alive and \(open) watches wait", action: action)
-            : HealthResult(.warning, "none is alive", action: action)
+            ? .failed("none is alive and \(open) watches wait", action: action)
+            : .warning("none is alive", action: action)
     }
 
     /// The notifiers.
@@ -60,15 +57,11 @@ struct ClusterHealth {
     var notifiers: HealthResult {
         let open = status.deliveries.pending + status.deliveries.leased
         guard status.notifiers == 0 else {
-            return HealthResult(.ok, "\(status.notifiers) delivering, \(open) open deliveries")
+            return .ok("\(status.notifiers) delivering, \(open) open deliveries")
         }
         let action = "start one with pollerd notifier, on as many machines as you like"
         guard open == 0 else {
-            return HealthResult(
-                .failed,
-                "none delivers and \(open) deliveries wait",
-                action: action
-            )
+            return .failed("none delivers and \(open) deliveries wait", action: action)
         }
         return HealthResult(
             status.members.isEmpty ? .warning : .failed,
@@ -86,57 +79,43 @@ struct ClusterHealth {
         let count = moving.reduce(0) { $0.addingSaturating($1.overdue) }
         guard count > 0 else {
             let paused = status.lanes.reduce(0) { $0.addingSaturating($1.overdue) }
-            return HealthResult(
-                .ok,
-                paused > 0 ? "\(paused) overdue, all in paused lanes" : "nothing is overdue"
-            )
+            return .ok(paused > 0 ? "\(paused) overdue, all in paused lanes" : "nothing is overdue")
         }
         let text = "\(count) overdue, the oldest for \(Self.text(oldest))"
-        guard oldest > Self.overdueWarning else { return HealthResult(.ok, text) }
-        guard status.workers > 0 else {
-            let action = "start a worker with pollerd worker: none is alive"
-            return HealthResult(
-                oldest > Self.overdueFailure ? .failed : .warning,
-                text,
-                action: action
-            )
-        }
-        return HealthResult(
-            oldest > Self.overdueFailure ? .failed : .warning,
-            text,
-            action: "check pollerctl lane list for lanes at their limit, then pollerctl worker "
+        guard oldest > Self.overdueWarning else { return .ok(text) }
+        let action =
+            status.workers > 0
+            ? "check pollerctl lane list for lanes at their limit, then pollerctl worker "
                 + "list: start more workers if all are busy"
-        )
+            : "start a worker with pollerd worker: none is alive"
+        let isFailed = oldest > Self.overdueFailure
+        return HealthResult(isFailed ? .failed : .warning, text, action: action)
     }
 
     private var lanes: HealthResult {
         if let stopped = Self.stopped(status.lanes.filter { $0.state == .open }) { return stopped }
         if let names = named(.paused) {
-            return HealthResult(
-                .warning,
+            return .warning(
                 "paused: \(names)",
                 action: "resume them with pollerctl lane resume LANE"
             )
         }
         if let names = named(.probing) {
-            return HealthResult(
-                .warning,
+            return .warning(
                 "one poll at a time after failures: \(names)",
                 action: "check the upstream; the lane resumes automatically when it responds"
             )
         }
         let slower = [LaneState.held, .slowed].compactMap(named).joined(separator: ", ")
-        return HealthResult(
-            .ok,
+        return .ok(
             slower.isEmpty
                 ? "\(status.lanes.count), none stopped" : "the upstream slows down \(slower)"
         )
     }
 
     var quarantine: HealthResult {
-        guard watches.quarantined > 0 else { return HealthResult(.ok, "empty") }
-        return HealthResult(
-            .warning,
+        guard watches.quarantined > 0 else { return .ok("empty") }
+        return .warning(
             "\(watches.quarantined) watches could not be polled",
             action: "find the reason with pollerctl quarantine list, then use pollerctl "
                 + "quarantine redrive, or dismiss"
@@ -145,19 +124,17 @@ struct ClusterHealth {
 
     var outbox: HealthResult {
         let waiting = watches.undelivered
-        guard waiting > 0 else { return HealthResult(.ok, "every event is marked for delivery") }
+        guard waiting > 0 else { return .ok("every event is marked for delivery") }
         guard status.notifiers > 0 else {
-            return HealthResult(
-                .failed,
+            return .failed(
                 "\(waiting) events wait and no notifier is alive",
                 action: "start one with pollerd notifier; no event is lost"
             )
         }
         guard waiting > Self.undeliveredMax else {
-            return HealthResult(.ok, "\(waiting) events are being marked for delivery")
+            return .ok("\(waiting) events are being marked for delivery")
         }
-        return HealthResult(
-            .warning,
+        return .warning(
             "\(waiting) events wait: the notifiers are too slow",
             action: "check the notifiers' logs, and start more notifiers"
         )
@@ -191,14 +168,13 @@ struct ClusterHealth {
             actions.append(Remedy.deadLetters)
         }
         guard findings.isEmpty else {
-            return HealthResult(
-                .warning,
+            return .warning(
                 findings.joined(separator: "; "),
                 action: actions.joined(separator: "; ")
             )
         }
         let waiting = status.deliveries.pending
-        return HealthResult(.ok, waiting == 0 ? "nothing waits" : "\(waiting) on their way")
+        return .ok(waiting == 0 ? "nothing waits" : "\(waiting) on their way")
     }
 
     /// Returns the result for lanes with failing attempts, grouped by failure; `nil` if there are none.
@@ -210,8 +186,7 @@ struct ClusterHealth {
                 "the upstream \(failure.phrase) for \(names)"
             }
         }
-        return HealthResult(
-            .failed,
+        return .failed(
             findings.joined(separator: ", ") + "; it is probed automatically",
             action: "check the upstream and the account's key; pollerctl lane resume LANE "
                 + "retries now"

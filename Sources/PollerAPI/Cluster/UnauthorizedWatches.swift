@@ -56,15 +56,14 @@ struct UnauthorizedWatches: Hashable, Sendable {
     var result: HealthResult {
         let refused = lanes.filter { $0.value.refused > 0 }
             .sorted { ($1.value.refused, "\($0.key)") < ($0.value.refused, "\($1.key)") }
-        guard let worst = refused.first else { return HealthResult(.ok, "none is refused") }
+        guard let worst = refused.first else { return .ok("none is refused") }
         let names = refused.prefix(Self.namedMax).map { lane, counts in
             "\(counts.refused) of \(counts.all) payments of \(lane)"
         }
         let more = refused.count > names.count ? " and more" : ""
         // `credentials refused: HTTP 403; it is tried again …`
         let answer = worst.value.error.dropFirst(Self.errorPrefix.count + 2).prefix { $0 != ";" }
-        return HealthResult(
-            .warning,
+        return .warning(
             "\(names.joined(separator: ", "))\(more) cannot be polled: the upstream "
                 + "rejects the credentials (\(answer))",
             action: "check the account's key and its permissions; pollerctl list state=open "

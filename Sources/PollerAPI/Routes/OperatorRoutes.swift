@@ -160,7 +160,7 @@ struct OperatorRoutes {
             return health.results
         } catch {
             let action = "check that Redis is running and POLLER_REDIS_URL is correct"
-            return [("cluster", HealthResult(.failed, "\(error)", action: action))]
+            return [("cluster", HealthResult.failed("\(error)", action: action))]
         }
     }
 
@@ -173,8 +173,7 @@ struct OperatorRoutes {
             group.addTask { [clock] in
                 // Cancelled: the check finished first, and this result is not used.
                 try? await clock.sleep(for: Self.checkTimeout)
-                let late = HealthResult(
-                    .failed,
+                let late = HealthResult.failed(
                     "did not answer within \(Self.checkTimeout.text)",
                     action: "Check that the dependency is reachable from the API's machine."
                 )

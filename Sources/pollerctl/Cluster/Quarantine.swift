@@ -52,11 +52,7 @@ struct QuarantineRedrive: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "redrive",
         abstract: "Watch quarantined sources again, with their original timeout.",
-        discussion: """
-            Repeating the command is safe. If the server refuses some, the command reports them, \
-            continues with the others and exits with 1. After any other error it stops and says how many \
-            are left.
-            """,
+        discussion: "Repeating the command is safe. " + RefusedTargets.help(),
         example: "pollerctl quarantine redrive src_123"
     )
 
@@ -72,9 +68,8 @@ struct QuarantineDismiss: ChangeCommand {
         commandName: "dismiss",
         abstract: "Remove sources from quarantine permanently; they stay closed, without warnings.",
         discussion: """
-            To watch a dismissed source again, enqueue it. Repeating the command is safe. If the server \
-            refuses some, the command reports them, continues with the others and exits with 1. After any \
-            other error it stops and says how many are left.
+            To watch a dismissed source again, enqueue it. Repeating the command is safe. \
+            \(RefusedTargets.help())
             """,
         example: "pollerctl quarantine dismiss src_123"
     )

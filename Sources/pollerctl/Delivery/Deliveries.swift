@@ -123,11 +123,7 @@ struct DeliveryRetry: ChangeCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Retry deliveries now; dead events are sent again with the same event ids.",
-        discussion: """
-            Sends even while the endpoint's circuit is open. If the server refuses some, the command \
-            reports them, continues with the others and exits with 1. After any other error it stops and \
-            says how many are left.
-            """,
+        discussion: "Sends even while the endpoint's circuit is open. " + RefusedTargets.help(),
         example: "pollerctl delivery retry dlv_123"
     )
 
@@ -145,9 +141,8 @@ struct DeliveryDismiss: AsyncParsableCommand {
         commandName: "dismiss",
         abstract: "Dismiss dead events: no more warnings, and no retry sends them.",
         discussion: """
-            Use it when a receiver no longer needs the events. Later events are sent as before. If \
-            the server refuses some, the command reports them, continues with the others and exits with \
-            1. After any other error it stops and says how many are left.
+            Use it when a receiver no longer needs the events. Later events are sent as before. \
+            \(RefusedTargets.help())
             """,
         example: "pollerctl delivery dismiss --endpoint ep_123"
     )

@@ -19,3 +19,14 @@ extension CommandConfiguration {
         )
     }
 }
+
+/// The objects of a command for several that the server refuses to change.
+enum RefusedTargets {
+    /// Returns the sentences of the help about them.
+    static func help(_ targets: String = "some") -> String {
+        """
+        If the server refuses \(targets), the command reports them, continues with the others and \
+        exits with 1. After any other error it stops and says how many are left.
+        """
+    }
+}

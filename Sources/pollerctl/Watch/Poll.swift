@@ -7,9 +7,8 @@ struct Poll: ChangeCommand {
     static let configuration = CommandConfiguration(
         abstract: "Poll a source now instead of when it is due.",
         discussion: """
-            A closed payment is polled once, for refunds and disputes, and stays closed. If the server \
-            refuses some sources, the command reports them, continues with the others and exits with 1. \
-            After any other error it stops and says how many are left.
+            A closed payment is polled once, for refunds and disputes, and stays closed. \
+            \(RefusedTargets.help("some sources"))
             """,
         example: "pollerctl poll src_123"
     )

@@ -9,10 +9,7 @@ import struct PollerClient.Page
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show a watch.",
-        discussion: """
-            If the server refuses some sources, the command reports them, continues with the others and \
-            exits with 1. After any other error it stops and says how many are left.
-            """,
+        discussion: RefusedTargets.help("some sources"),
         example: "pollerctl get src_123"
     )
 
@@ -238,10 +235,7 @@ struct Wait: AsyncParsableCommand {
 struct Cancel: ChangeCommand {
     static let configuration = CommandConfiguration(
         abstract: "Stop watching a source; the source itself stays unchanged.",
-        discussion: """
-            If the server refuses some sources, the command reports them, continues with the others and \
-            exits with 1. After any other error it stops and says how many are left.
-            """,
+        discussion: RefusedTargets.help("some sources"),
         example: "pollerctl cancel src_123"
     )
 

@@ -14,8 +14,7 @@ extension ClusterChecks {
     static func stripeKeys(_ accounts: StripeAccounts) async -> HealthResult {
         let named = accounts.named
         guard !named.isEmpty else {
-            return HealthResult(
-                .warning,
+            return .warning(
                 "this process has no key for the default account; only workers need one",
                 action: "if no worker has one, set STRIPE_API_KEY; a restricted read-only key "
                     + "is enough"
@@ -36,7 +35,7 @@ extension ClusterChecks {
         guard ordered.count > 1 else { return ordered[0].1 }
         let bad = ordered.filter { $0.1.status != .ok }
         guard let worst = bad.first(where: { $0.1.status == .failed }) ?? bad.first else {
-            return HealthResult(.ok, "\(ordered.count) accounts, each with a key that can read")
+            return .ok("\(ordered.count) accounts, each with a key that can read")
         }
         // Each action names its own setting.
         var actions: [String] = []
@@ -64,8 +63,7 @@ extension ClusterChecks {
                 action: first.action
             )
         }
-        return HealthResult(
-            .ok,
+        return .ok(
             settings.expectsStripeWebhooks
                 ? "none was refused"
                 : "no signing secret in this process; polls and the event sweep find changes"
@@ -90,8 +88,7 @@ extension ClusterChecks {
     private static let clockDifferenceMax: UInt64 = 30
 
     /// The result for an organisation's key, which cannot be tried without one of its accounts.
-    private static let ofOrganisation = HealthResult(
-        .ok,
+    private static let ofOrganisation = HealthResult.ok(
         "the key of an organisation, which reads the accounts (acct_…) that watches name"
     )
 
@@ -106,8 +103,7 @@ extension ClusterChecks {
         of account: AccountID
     ) async -> HealthResult {
         guard configuration.key.kind != .publishable else {
-            return HealthResult(
-                .warning,
+            return .warning(
                 "a publishable key: every watch needs its client_secret",
                 action: "set \(setting(of: account)) to a restricted key that can read sources"
             )
@@ -126,20 +122,18 @@ extension ClusterChecks {
             }
             switch response.status {
             case 401, 403:
-                return HealthResult(
-                    .failed,
+                return .failed(
                     "\(response.failure)",
                     action: "set \(setting(of: account)) to a valid key that can read "
                         + "sources or payment intents"
                 )
-            case 500...: return HealthResult(.failed, "\(response.failure)", action: "try again")
+            case 500...: return .failed("\(response.failure)", action: "try again")
             default:
                 let limit = isForIntents ? ", which can read payment intents but not sources" : ""
-                return clock(response) ?? HealthResult(.ok, "\(configuration.key)\(limit)")
+                return clock(response) ?? HealthResult.ok("\(configuration.key)\(limit)")
             }
         } catch {
-            return HealthResult(
-                .failed,
+            return .failed(
                 "\(error)",
                 action: "check that this machine can connect to POLLER_STRIPE_API_BASE"
             )

@@ -23,10 +23,7 @@ extension ClusterChecks {
         at now: Timestamp = WallClock.now()
     ) async throws(StoreError) -> HealthResult {
         guard !accounts.isEmpty else {
-            return HealthResult(
-                .ok,
-                "not read: POLLER_STRIPE_SWEEP is off, or no key can list events"
-            )
+            return .ok("not read: POLLER_STRIPE_SWEEP is off, or no key can list events")
         }
         var swept: [SweptList] = []
         for account in accounts {
@@ -71,13 +68,11 @@ extension ClusterChecks {
         }
         if let first = late.first {
             let since = first.sweepStatus?.caughtUpAt.map { "last at \($0)" } ?? "never yet"
-            return HealthResult(
-                .warning,
+            return .warning(
                 "the events of \(names(of: late)) are not read in time (\(since)); webhooks "
                     + "and polls continue",
-                action:
-                    "check that a worker is running and that the key can list events; its log says "
-                    + "'events cannot be read' if not"
+                action: "check that a worker is running and that the key can list events; its log "
+                    + "says 'events cannot be read' if not"
             )
         }
         let slow = lists.filter { list in
@@ -86,18 +81,16 @@ extension ClusterChecks {
         let pauses = lists.compactMap(\.sweepStatus?.pause)
         let longest = pauses.max() ?? .zero
         if let first = slow.max(by: { $0.pause < $1.pause }), !expectsWebhooks {
-            return HealthResult(
-                .warning,
+            return .warning(
                 "a refund or dispute of \(names(of: slow)) may be detected "
                     + "\(text(first.pause)) late: "
                     + "\(first.usedPercent) % of its read allowance is used",
-                action:
-                    "register Stripe's webhooks (STRIPE_WEBHOOK_SECRET), or set "
+                action: "register Stripe's webhooks (STRIPE_WEBHOOK_SECRET), or set "
                     + "POLLER_STRIPE_SWEEP to a duration"
             )
         }
-        guard !pauses.isEmpty else { return HealthResult(.ok, "not read yet") }
-        return HealthResult(.ok, "read every \(text(pauses.min() ?? longest)) to \(text(longest))")
+        guard !pauses.isEmpty else { return .ok("not read yet") }
+        return .ok("read every \(text(pauses.min() ?? longest)) to \(text(longest))")
     }
 
     private static func names(of lists: [SweptList]) -> String {

@@ -79,17 +79,15 @@ enum ClusterChecks {
             let reach = client.reachability
             if !reach.unreachable.isEmpty || !reach.isServing {
                 let names = reach.unreachable.map { "\($0)" }.joined(separator: ", ")
-                return HealthResult(
-                    .failed,
+                return .failed(
                     "\(reach.unreachable.count) of \(reach.masters) masters away: \(names)"
                         + (reach.isServing ? "" : "; the Redis Cluster serves no requests"),
                     action: "start them or their replicas; items stored on them wait until then"
                 )
             }
-            return HealthResult(.ok, "answers at \(url)")
+            return .ok("answers at \(url)")
         } catch {
-            return HealthResult(
-                .failed,
+            return .failed(
                 "\(url) cannot be reached: \(client.failure ?? "\(error)")",
                 action: "start Redis, or correct POLLER_REDIS_URL; polling and delivery resume as "
                     + "soon as it is available"
@@ -113,9 +111,8 @@ enum ClusterChecks {
             }
             cursor = page.next
         } while cursor != nil
-        guard let first = disabled.first else { return HealthResult(.ok, "\(count) registered") }
-        return HealthResult(
-            .warning,
+        guard let first = disabled.first else { return .ok("\(count) registered") }
+        return .warning(
             "\(disabled.count) of \(count) are disabled, for example \(first)",
             action: Remedy.disabledEndpoints
         )
@@ -130,9 +127,9 @@ enum ClusterChecks {
         let names = Set(upstreams.map(\.name))
         let unreadable = try await store.unreadableAmounts()
             .filter { names.contains($0.upstream) && $0.isRecent(at: now) }
-        guard let first = unreadable.first else { return HealthResult(.ok, "all are understood") }
+        guard let first = unreadable.first else { return .ok("all are understood") }
         let others = unreadable.count == 1 ? "" : ", and of \(unreadable.count - 1) more upstreams"
-        return HealthResult(.warning, first.message + others, action: UnreadableAmount.action)
+        return .warning(first.message + others, action: UnreadableAmount.action)
     }
 
     /// Checks for stored entries that ended several processes.
@@ -140,10 +137,9 @@ enum ClusterChecks {
         _ store: some SuspectStore
     ) async throws(StoreError) -> HealthResult {
         let entries = try await store.setAsideEntries()
-        guard let first = entries.first else { return HealthResult(.ok, "no entry") }
+        guard let first = entries.first else { return .ok("no entry") }
         let count = entries.count == 1 ? "1 entry has" : "\(entries.count) entries have"
-        return HealthResult(
-            .warning,
+        return .warning(
             "\(count) ended several processes, for example \(first.id)",
             action: Remedy.setAside
         )
@@ -153,24 +149,23 @@ enum ClusterChecks {
         switch try await RedisRequirements.version(client) {
         case .known(let version):
             RedisRequirements.isRecent(version)
-                ? HealthResult(.ok, version)
-                : HealthResult(.failed, version, action: "upgrade Redis to 7.0 or newer")
+                ? .ok(version)
+                : .failed(version, action: "upgrade Redis to 7.0 or newer")
         case .hidden(let why):
-            HealthResult(.warning, why, action: "make sure that it is Redis 7.0 or newer")
+            .warning(why, action: "make sure that it is Redis 7.0 or newer")
         }
     }
 
     private static func eviction(_ client: RedisClient) async throws(StoreError) -> HealthResult {
         switch try await RedisRequirements.evictionPolicy(client) {
-        case .known("noeviction"): HealthResult(.ok, "noeviction")
+        case .known("noeviction"): .ok("noeviction")
         case .known(let policy):
-            HealthResult(
-                .failed,
+            .failed(
                 "\(policy): Redis may evict watches",
                 action: "CONFIG SET maxmemory-policy noeviction, and write it to redis.conf"
             )
         case .hidden(let why):
-            HealthResult(.warning, why, action: "make sure that it is noeviction")
+            .warning(why, action: "make sure that it is noeviction")
         }
     }
 
@@ -180,20 +175,18 @@ enum ClusterChecks {
         switch try await RedisRequirements.appendsOnly(client) {
         case .known("1"): break
         case .known:
-            return HealthResult(
-                .warning,
+            return .warning(
                 "no append-only file: a restart of Redis loses all watches accepted since the "
                     + "last snapshot",
                 action: "CONFIG SET appendonly yes, and write it to redis.conf"
             )
         case .hidden(let why):
-            return HealthResult(.warning, why, action: "make sure that it has an append-only file")
+            return .warning(why, action: "make sure that it has an append-only file")
         }
         switch try await RedisRequirements.lastAppend(client) {
-        case .known("ok"), .hidden: return HealthResult(.ok, "append-only file")
+        case .known("ok"), .hidden: return .ok("append-only file")
         case .known:
-            return HealthResult(
-                .failed,
+            return .failed(
                 "the last append failed",
                 action: "check whether the disk of Redis is full or read-only"
             )
@@ -208,8 +201,7 @@ enum ClusterChecks {
             throw StoreError(error)
         }
         guard time.count == 2 else {
-            return HealthResult(
-                .failed,
+            return .failed(
                 "the response to TIME is not a time",
                 action: "check that POLLER_REDIS_URL names a Redis server and not a proxy"
             )
@@ -217,9 +209,8 @@ enum ClusterChecks {
         let skew = Date().timeIntervalSince1970 - Double(time[0]) - Double(time[1]) / 1e6
         let text = "\(Int(saturating: (skew * 1000).rounded())) ms off this machine's clock"
         return skew.magnitude < 1
-            ? HealthResult(.ok, text)
-            : HealthResult(
-                .warning,
+            ? .ok(text)
+            : .warning(
                 text,
                 action: "run NTP on both: due times use the clock of Redis, signatures that of "
                     + "this machine"
@@ -233,30 +224,27 @@ enum ClusterChecks {
     private static func scripts(_ client: RedisClient) async throws(StoreError) -> HealthResult {
         do throws(RedisError) {
             guard let refusal = try await client.load(Scripts.live.library) else {
-                return HealthResult(.ok, "\(Scripts.live.all.count) loaded")
+                return .ok("\(Scripts.live.all.count) loaded")
             }
             for script in Scripts.live.all {
                 let loaded = try await client.send(
                     RedisCommand("SCRIPT", ["LOAD", .string(script.source)])
                 )
                 guard loaded.string == script.sha1 else {
-                    return HealthResult(
-                        .failed,
+                    return .failed(
                         "Redis returned an unexpected script digest",
                         action: "check that POLLER_REDIS_URL names a Redis server and not a proxy"
                     )
                 }
             }
-            return HealthResult(
-                .warning,
+            return .warning(
                 "\(Scripts.live.all.count) loaded, but Redis refuses them as functions, "
                     + "which costs "
                     + "Redis more: \(refusal)",
                 action: "grant this Redis user FCALL, FUNCTION LOAD and FUNCTION DELETE"
             )
         } catch .reply(let error) {
-            return HealthResult(
-                .failed,
+            return .failed(
                 "\(error)",
                 action: "grant this Redis user EVALSHA, SCRIPT LOAD, FCALL and FUNCTION"
             )
@@ -267,8 +255,7 @@ enum ClusterChecks {
 
     private static func smtp(_ settings: Settings) async -> HealthResult {
         guard let mail = settings.mail else {
-            return HealthResult(
-                .warning,
+            return .warning(
                 "no mail is sent",
                 action: "set POLLER_SMTP_URL and POLLER_MAIL_FROM to notify mailto: endpoints"
             )
@@ -276,16 +263,14 @@ enum ClusterChecks {
         do {
             try await mail.relay.probe()
             guard settings.publicURL != nil else {
-                return HealthResult(
-                    .warning,
+                return .warning(
                     "\(mail.relay); mails contain no unsubscribe link",
                     action: "set POLLER_PUBLIC_URL to the public https:// URL of this API"
                 )
             }
-            return HealthResult(.ok, "\(mail.relay)")
+            return .ok("\(mail.relay)")
         } catch {
-            return HealthResult(
-                .failed,
+            return .failed(
                 "\(mail.relay): \(error)",
                 action: "check POLLER_SMTP_URL and that this machine can connect to the relay"
             )
@@ -315,8 +300,7 @@ private struct Check: HealthCheck {
         do throws(StoreError) {
             return try await body()
         } catch {
-            return HealthResult(
-                .failed,
+            return .failed(
                 "\(error)",
                 action: "check that Redis is running and POLLER_REDIS_URL is correct"
             )
