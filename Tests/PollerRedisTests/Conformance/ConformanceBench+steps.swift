@@ -108,6 +108,17 @@ extension ConformanceBench {
         _ = try await watches.enqueue(keys.map { try NewWatch(key: $0) })
     }
 
+    /// Enqueues new watches of one account and returns their keys.
+    func enqueued(
+        _ names: Range<Int>,
+        _ prefix: String = "",
+        account: String = "acct_a"
+    ) async throws -> [WatchKey] {
+        let keys = keys(names, prefix, account: account)
+        try await enqueue(keys)
+        return keys
+    }
+
     /// Makes watches that wait in the normal schedule, due now, the first the longest.
     ///
     /// It must be called before anything else is due in their partitions.

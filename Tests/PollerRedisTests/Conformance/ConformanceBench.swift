@@ -7,6 +7,13 @@ import PollerQueue
 import PollerTesting
 import PollerWatches
 
+/// Fails a case unless two values are equal.
+func equal<Value: Equatable>(_ got: Value, _ wanted: Value, _ label: String) throws {
+    if got != wanted {
+        throw ConformanceFailure(message: "\(label): wanted \(wanted), got \(got)")
+    }
+}
+
 /// A store under test with shorthands for the steps of nearly every case.
 struct ConformanceBench: Sendable {
     static let anna = OwnerID(unchecked: "AAAAAAAAAAA")
@@ -31,13 +38,6 @@ struct ConformanceBench: Sendable {
     /// Fails unless a condition holds.
     func expect(_ holds: Bool, _ label: @autoclosure () -> String) throws {
         if !holds { throw ConformanceFailure(message: label()) }
-    }
-
-    /// Fails unless two values are equal.
-    func equal<Value: Equatable>(_ got: Value, _ wanted: Value, _ label: String) throws {
-        if got != wanted {
-            throw ConformanceFailure(message: "\(label): wanted \(wanted), got \(got)")
-        }
     }
 
     /// Unwraps a value that must exist.
@@ -77,6 +77,13 @@ struct ConformanceBench: Sendable {
         return try some(try await watches.enqueue([new]).first, "a result of enqueue")
     }
 
+    /// Enqueues a new watch of the usual account and returns its key.
+    func enqueued(_ source: String) async throws -> WatchKey {
+        let key = key(source)
+        try await enqueue(key)
+        return key
+    }
+
     func partition(of key: WatchKey) -> Int { harness.partition(of: key.lane) }
 
     /// Returns account names whose lanes share one partition.
@@ -106,6 +113,11 @@ struct ConformanceBench: Sendable {
                 ahead: ahead
             )
         )
+    }
+
+    /// Claims one watch of a partition.
+    func takeOne(in partition: Int) async throws -> Lease<Watch> {
+        try some(try await claim(in: partition, limit: 1).leases.first, "a lease")
     }
 
     /// Claims a watch that must be the only one due in its partition.
@@ -184,6 +196,11 @@ struct ConformanceBench: Sendable {
             let result = try await commit(lease, .next(after: .zero), status: status)
             try equal(result, .done, "the commit of \(status)")
         }
+    }
+
+    /// Returns the first entries of the outbox in a watch's partition.
+    func entries(of key: WatchKey) async throws -> [OutboxEntry] {
+        try await outbox.entries(partition: partition(of: key), after: "0", limit: 10)
     }
 
     // MARK: Deliveries

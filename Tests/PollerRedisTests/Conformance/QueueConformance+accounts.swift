@@ -8,7 +8,7 @@ import PollerWatches
 extension QueueConformance {
     /// The counts of accounts.
     static let accounts: [ConformanceCase] = [
-        ConformanceCase("the number of open watches per account follows every change") { bench in
+        Case("the number of open watches per account follows every change") { bench in
             let key = bench.key("1")
             try await bench.counts(0, of: "acct_a")
             try await bench.enqueue(key)
@@ -44,23 +44,22 @@ extension QueueConformance {
             try await bench.counts(3, of: "acct_a")
             let accounts = ["acct_c", "acct_b", "acct_a"].map(AccountID.init(unchecked:))
             let open = try await bench.redis.accounts.openWatches(of: accounts)
-            try bench.equal(open, [0, 1, 3], "open watches of three accounts")
+            try equal(open, [0, 1, 3], "open watches of three accounts")
         },
-        ConformanceCase("the open watches in a list of watches are counted") { bench in
+        Case("the open watches in a list of watches are counted") { bench in
             let keys = bench.keys(0..<6)
             try await bench.enqueue(Array(keys[..<4]))
             _ = try await bench.watches.cancel(keys[0])
             _ = try await bench.claim(in: bench.partition(of: keys[1]), limit: 2)
             let open = try await bench.redis.accounts.openWatches(among: keys)
-            try bench.equal(open, 3, "open watches among six")
-            try bench.equal(
+            try equal(open, 3, "open watches among six")
+            try equal(
                 try await bench.redis.accounts.openWatches(among: []),
                 0,
                 "open watches among none"
             )
         },
-        ConformanceCase("accounts are listed page by page, including those without open watches") {
-            bench in
+        Case("accounts are listed page by page, including those without open watches") { bench in
             let odd = ["acct", "acct-b", "acct.c", "acct_1a", "A"]
             let names = (0..<23).map { "acct_\($0)" } + odd
             for kind in [SourceKind.source, .paymentIntent, .http] {
@@ -78,7 +77,7 @@ extension QueueConformance {
                     cursor = page.next
                 } while cursor != nil
                 let wanted = names.sorted { ($0 + "/") < ($1 + "/") }
-                try bench.equal(found, wanted, "accounts in pages of \(limit)")
+                try equal(found, wanted, "accounts in pages of \(limit)")
             }
             do {
                 _ = try await bench.redis.accounts.accounts(limit: 1, cursor: "nonsense!")
@@ -89,9 +88,7 @@ extension QueueConformance {
 
     /// The limits of endpoints per account.
     static let endpointLimits: [ConformanceCase] = [
-        ConformanceCase(
-            "an account registers endpoints up to its limit, independently of other accounts"
-        ) {
+        Case("an account registers endpoints up to its limit, independently of other accounts") {
             bench in
             let store = bench.harness.endpoints
             for number in 0..<3 {
@@ -104,24 +101,23 @@ extension QueueConformance {
             let excess = try bench.endpoint("excess")
             let account = excess.account
             let refused = try await store.create(excess, request: nil, accountMax: 3)
-            try bench.equal(refused, .tooManyOfAccount, "one more")
+            try equal(refused, .tooManyOfAccount, "one more")
             let other = AccountID(unchecked: "acct_other")
             let theirs = try bench.endpoint("theirs", account: "acct_other")
             _ = try await store.create(theirs, request: nil, accountMax: 3)
-            try bench.equal(try await store.counts(of: [account, other]), [3, 1], "counts")
+            try equal(try await store.counts(of: [account, other]), [3, 1], "counts")
             _ = try await store.disable(theirs.id, reason: "x")
-            try bench.equal(try await store.counts(of: [other, account]), [1, 3], "changed")
+            try equal(try await store.counts(of: [other, account]), [1, 3], "changed")
             let page = try await bench.list(limit: 9)
             let mine = page.items.first { $0.account == account }
             _ = try await store.remove(try bench.some(mine, "an endpoint of the account").id)
-            try bench.equal(try await store.counts(of: [account]), [2], "after a removal")
+            try equal(try await store.counts(of: [account]), [2], "after a removal")
             guard case .created = try await store.create(excess, request: nil, accountMax: 3) else {
                 throw ConformanceFailure(message: "a freed slot is not available")
             }
-            try bench.equal(try await store.counts(of: [account]), [3], "at the limit again")
+            try equal(try await store.counts(of: [account]), [3], "at the limit again")
         },
-        ConformanceCase("a request repeated at the limit returns the endpoint it created") {
-            bench in
+        Case("a request repeated at the limit returns the endpoint it created") { bench in
             let store = bench.harness.endpoints
             let endpoint = try bench.endpoint("a")
             let request = bench.request("k")
@@ -134,7 +130,7 @@ extension QueueConformance {
             guard case .repeated(let made, true) = again else {
                 throw ConformanceFailure(message: "a repeat: \(again)")
             }
-            try bench.equal(made.id, endpoint.id, "the endpoint of the repeat")
+            try equal(made.id, endpoint.id, "the endpoint of the repeat")
         },
     ]
 }

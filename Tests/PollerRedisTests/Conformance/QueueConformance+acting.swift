@@ -8,8 +8,7 @@ import PollerWatches
 extension QueueConformance {
     /// The actions of a watch before its deadlines.
     static let acting: [ConformanceCase] = [
-        ConformanceCase("the actions before a deadline reach the worker, with any goal") {
-            bench in
+        Case("the actions before a deadline reach the worker, with any goal") { bench in
             for (name, goal) in [("1", WatchGoal.settled), ("2", .final), ("3", .leftPending)] {
                 for (of, acts) in [
                     ("c", DeadlineActs(authorisation: .capture, abandoned: .cancel)),
@@ -21,15 +20,14 @@ extension QueueConformance {
                     let new = try NewWatch(key: key, goal: goal, acts: acts)
                     _ = try await bench.watches.enqueue([new])
                     let read = try await bench.snapshot(key).watch
-                    try bench.equal(read.acts, acts, "the actions in the snapshot")
-                    try bench.equal(read.goal, goal, "the goal")
+                    try equal(read.acts, acts, "the actions in the snapshot")
+                    try equal(read.goal, goal, "the goal")
                     let taken = try await bench.take(key).item
-                    try bench.equal(taken.acts, acts, "the actions in the lease")
+                    try equal(taken.acts, acts, "the actions in the lease")
                 }
             }
         },
-        ConformanceCase("the first value of each deadline action applies until a restart") {
-            bench in
+        Case("the first value of each deadline action applies until a restart") { bench in
             let key = intent("1")
             for (said, goal, holds) in [
                 (DeadlineActs.unset, WatchGoal.leftPending, DeadlineActs.unset),
@@ -48,15 +46,14 @@ extension QueueConformance {
             ] {
                 let new = try NewWatch(key: key, goal: goal, acts: said)
                 _ = try await bench.watches.enqueue([new])
-                try bench.equal(try await bench.snapshot(key).watch.acts, holds, "the actions")
+                try equal(try await bench.snapshot(key).watch.acts, holds, "the actions")
             }
-            try bench.equal(try await bench.snapshot(key).watch.goal, .final, "the farther goal")
+            try equal(try await bench.snapshot(key).watch.goal, .final, "the farther goal")
             _ = try await bench.watches.cancel(key)
             _ = try await bench.watches.enqueue([try NewWatch(key: key)])
-            try bench.equal(try await bench.snapshot(key).watch.acts, .unset, "after a restart")
+            try equal(try await bench.snapshot(key).watch.acts, .unset, "after a restart")
         },
-        ConformanceCase("a watch keeps its first trace when later requests have other options") {
-            bench in
+        Case("a watch keeps its first trace when later requests have other options") { bench in
             let traces = ["4bf92f3577b34da6a3ce929d0e0e4736", "ffffffffffffffffffffffffffffffff"]
                 .compactMap { TraceContext(traceparent: "00-\($0)-00f067aa0ba902b7-01") }
             let acts = DeadlineActs(authorisation: .capture, abandoned: .cancel)
@@ -68,35 +65,30 @@ extension QueueConformance {
                 ] {
                     new.options.trace = trace
                     _ = try await bench.watches.enqueue([new])
-                    try bench.equal(try await bench.snapshot(key).watch.trace, holds, "the trace")
+                    try equal(try await bench.snapshot(key).watch.trace, holds, "the trace")
                 }
                 _ = try await bench.watches.enqueue([try NewWatch(key: key, goal: goal, acts: acts)]
                 )
                 let all = try await bench.snapshot(key).watch
-                try bench.equal(all.trace, traces[0], "after a request with more options")
-                try bench.equal(all.acts, acts, "the actions")
-                try bench.equal(all.goal, goal.farther(.settled), "the goal")
+                try equal(all.trace, traces[0], "after a request with more options")
+                try equal(all.acts, acts, "the actions")
+                try equal(all.goal, goal.farther(.settled), "the goal")
                 _ = try await bench.watches.cancel(key)
                 let recorded = try await bench.watches.events(of: key, after: 0, limit: 10)
-                try bench.equal(recorded.map(\.trace), [traces[0]], "the trace of its event")
+                try equal(recorded.map(\.trace), [traces[0]], "the trace of its event")
                 new.options.trace = traces[1]
                 _ = try await bench.watches.enqueue([new])
-                try bench.equal(
-                    try await bench.snapshot(key).watch.trace,
-                    traces[1],
-                    "after a restart"
-                )
+                try equal(try await bench.snapshot(key).watch.trace, traces[1], "after a restart")
                 _ = try await bench.watches.cancel(key)
                 _ = try await bench.watches.enqueue([try NewWatch(key: key)])
-                try bench.equal(
+                try equal(
                     try await bench.snapshot(key).watch.options,
                     WatchOptions(),
                     "after a restart without options"
                 )
             }
         },
-        ConformanceCase("a watch keeps its first policy when later requests have other options") {
-            bench in
+        Case("a watch keeps its first policy when later requests have other options") { bench in
             for policy in PollPolicy.named {
                 let key = intent(policy.name)
                 for (said, goal, asked) in [
@@ -106,15 +98,11 @@ extension QueueConformance {
                 ] {
                     let new = try NewWatch(key: key, policy: asked, goal: goal, acts: said)
                     _ = try await bench.watches.enqueue([new])
-                    try bench.equal(
-                        try await bench.snapshot(key).watch.policy,
-                        policy,
-                        "the policy"
-                    )
+                    try equal(try await bench.snapshot(key).watch.policy, policy, "the policy")
                 }
                 let all = try await bench.snapshot(key).watch
-                try bench.equal(all.acts, DeadlineActs(abandoned: .cancel), "the actions")
-                try bench.equal(all.goal, .final, "the goal")
+                try equal(all.acts, DeadlineActs(abandoned: .cancel), "the actions")
+                try equal(all.goal, .final, "the goal")
             }
         },
     ]

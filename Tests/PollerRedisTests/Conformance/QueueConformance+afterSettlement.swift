@@ -12,8 +12,8 @@ private let day = hour * 24
 extension QueueConformance {
     /// The retention of closed watches whose money may go back.
     static let afterSettlement: [ConformanceCase] = [
-        ConformanceCase("a refundable payment is kept without its log, and a money hint reopens it")
-        { bench in
+        Case("a refundable payment is kept without its log, and a money hint reopens it") {
+            bench in
             let key = bench.key("card")
             try await bench.enqueue(key, notify: ["https://a.example/"])
             let memory = try await bench.pay(key, comesBackWithin: day * 150)
@@ -21,56 +21,52 @@ extension QueueConformance {
             try await bench.harness.advance(by: day * 31)
             try await bench.purge(key)
             let kept = try await bench.snapshot(key)
-            try bench.equal(kept.closed, .settled, "closed")
-            try bench.equal(kept.lastEvent, nil, "the last event")
-            try bench.equal(kept.payment?.state, .paid, "the payment state")
-            try bench.equal(kept.payment?.amountReceived, 1099, "the amount received")
-            try bench.equal(kept.notify.count, 1, "the endpoints")
+            try equal(kept.closed, .settled, "closed")
+            try equal(kept.lastEvent, nil, "the last event")
+            try equal(kept.payment?.state, .paid, "the payment state")
+            try equal(kept.payment?.amountReceived, 1099, "the amount received")
+            try equal(kept.notify.count, 1, "the endpoints")
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(log, [], "the log")
-            try bench.equal(try await bench.watches.stats().closed, before.closed, "counted")
+            try equal(log, [], "the log")
+            try equal(try await bench.watches.stats().closed, before.closed, "counted")
             let listed = try await bench.list(ListQuery(state: .closed, payment: .paid))
-            try bench.equal(listed.map(\.watch.key), [key], "listed")
-            try bench.equal(try await bench.harness.audit(), [], "audit")
-            try bench.equal(try await bench.due(key), [], "due")
+            try equal(listed.map(\.watch.key), [key], "listed")
+            try equal(try await bench.harness.audit(), [], "audit")
+            try equal(try await bench.due(key), [], "due")
 
             // A dispute on day 60.
             try await bench.harness.advance(by: day * 29)
             try await bench.purge(key)
-            try bench.equal(try await bench.watches.hint(key, of: .money), true, "the hint")
+            try equal(try await bench.watches.hint(key, of: .money), true, "the hint")
             let lease = try await bench.take(key)
-            try bench.equal(lease.item.payment, memory, "the stored payment")
+            try equal(lease.item.payment, memory, "the stored payment")
             try bench.expect(lease.item.isReview, "the poll is not a review")
             let look = bench.look(lease, [.payment(.disputed)], memory)
-            try bench.equal(try await bench.watches.commit([look]), [.done], "the commit")
+            try equal(try await bench.watches.commit([look]), [.done], "the commit")
             let recorded = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(recorded.map(\.seq), [2], "the log")
-            let entries = try await bench.outbox.entries(
-                partition: bench.partition(of: key),
-                after: "0",
-                limit: 10
-            )
-            try bench.equal(entries.last?.event.seq, 2, "the outbox")
-            try bench.equal(entries.last?.notify.count, 1, "the endpoints")
-            try bench.equal(try await bench.harness.audit(), [], "audit")
+            try equal(recorded.map(\.seq), [2], "the log")
+            let entries = try await bench.entries(of: key)
+            try equal(entries.last?.event.seq, 2, "the outbox")
+            try equal(entries.last?.notify.count, 1, "the endpoints")
+            try equal(try await bench.harness.audit(), [], "audit")
 
             // Events recorded then are kept as long as any others, and the watch until the last day is over.
             try await bench.harness.advance(by: day * 29)
             try await bench.purge(key)
             let young = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(young.map(\.seq), [2], "the log after the second close")
+            try equal(young.map(\.seq), [2], "the log after the second close")
             try await bench.harness.advance(by: day * 60)
             try await bench.purge(key)
-            try bench.equal(
+            try equal(
                 try await bench.snapshot(key).lastEvent,
                 nil,
                 "the last event after its retention"
             )
             try await bench.harness.advance(by: day * 2)
             try await bench.purge(key)
-            try bench.equal(try await bench.watches.snapshot(of: key), nil, "after the retention")
+            try equal(try await bench.watches.snapshot(of: key), nil, "after the retention")
         },
-        ConformanceCase(
+        Case(
             "only refundable payments are kept after the retention, for 180 days at most"
         ) { bench in
             let card = bench.key("card")
@@ -91,54 +87,49 @@ extension QueueConformance {
             try await bench.purge(card)
             for key in [ideal, poison, stopped] {
                 let kept = try await bench.watches.snapshot(of: key)
-                try bench.equal(kept, nil, "\(key.source)")
+                try equal(kept, nil, "\(key.source)")
             }
-            try bench.equal(try await bench.watches.stats().quarantined, 0, "in quarantine")
+            try equal(try await bench.watches.stats().quarantined, 0, "in quarantine")
             try await bench.harness.advance(by: day * 148)
             try await bench.purge(card)
             _ = try await bench.snapshot(card)
             try await bench.harness.advance(by: day * 2)
             try await bench.purge(card)
-            try bench.equal(try await bench.watches.snapshot(of: card), nil, "after 180 days")
+            try equal(try await bench.watches.snapshot(of: card), nil, "after 180 days")
 
             // Without this retention, all watches are removed alike.
             try await bench.enqueue(card)
             _ = try await bench.pay(card, comesBackWithin: day * 400)
             try await bench.harness.advance(by: day * 31)
             while try await bench.watches.purge(partition: home, retention: day * 30) {}
-            try bench.equal(
+            try equal(
                 try await bench.watches.snapshot(of: card),
                 nil,
                 "without the longer retention"
             )
         },
-        ConformanceCase("a kept watch continues its run and seq when it is enqueued again") {
-            bench in
-            let key = bench.key("card")
-            try await bench.enqueue(key)
+        Case("a kept watch continues its run and seq when it is enqueued again") { bench in
+            let key = try await bench.enqueued("card")
             _ = try await bench.pay(key, comesBackWithin: day * 150)
             try await bench.harness.advance(by: day * 31)
             try await bench.purge(key)
             let result = try await bench.enqueue(key)
-            try bench.equal([result.run, result.seq], [2, 1], "run and seq")
+            try equal([result.run, result.seq], [2, 1], "run and seq")
             _ = try await bench.commit(try await bench.take(key), .close(.settled), status: "b")
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(log.map(\.seq), [2], "the log")
-            try bench.equal(try await bench.harness.audit(), [], "audit")
+            try equal(log.map(\.seq), [2], "the log")
+            try equal(try await bench.harness.audit(), [], "audit")
             // No payment is stored for this run.
             try await bench.harness.advance(by: day * 31)
             try await bench.purge(key)
-            try bench.equal(try await bench.watches.snapshot(of: key), nil, "after the retention")
+            try equal(try await bench.watches.snapshot(of: key), nil, "after the retention")
         },
     ]
 
     /// The retention of an order.
     static let orderAfterlife: [ConformanceCase] = [
-        ConformanceCase("an order is kept while the payment of one of its attempts may be refunded")
-        {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("an order is kept while the payment of one of its attempts may be refunded") { bench in
+            let key = try await bench.enqueued("1")
             let now = try await bench.take(key).claimedAt
             let service = OrderService(try bench.redis.orders)
             for (name, method) in [("A1", "card"), ("A2", "ideal")] {
@@ -163,20 +154,15 @@ extension QueueConformance {
             try await bench.harness.advance(by: day * 31)
             try await bench.purge(order.watch)
             let kept = try await bench.redis.orders.order(order)
-            try bench.equal(kept?.members.count, 1, "its attempts")
-            try bench.equal(
-                try await bench.redis.orders.order(bench.order("A2")),
-                nil,
-                "another order"
-            )
+            try equal(kept?.members.count, 1, "its attempts")
+            try equal(try await bench.redis.orders.order(bench.order("A2")), nil, "another order")
             let query = OrderQuery(account: order.account)
-            try bench.equal(try await bench.redis.orders.orders(query).items.count, 1, "listed")
+            try equal(try await bench.redis.orders.orders(query).items.count, 1, "listed")
             try await bench.harness.advance(by: day * 121)
             try await bench.purge(order.watch)
-            try bench.equal(try await bench.redis.orders.order(order), nil, "after the retention")
+            try equal(try await bench.redis.orders.order(order), nil, "after the retention")
         },
-        ConformanceCase("an order is kept for its newest payment, however old the order is") {
-            bench in
+        Case("an order is kept for its newest payment, however old the order is") { bench in
             let service = OrderService(try bench.redis.orders)
             let order = bench.order("A1")
             let home = bench.partition(of: order.watch)
@@ -202,13 +188,12 @@ extension QueueConformance {
             }
             // A card payment may go back for 150 days, and is kept for 180 days after its last poll at most.
             let kept = try await bench.redis.orders.order(order)
-            try bench.equal(kept?.members.count, 2, "its attempts on day 200")
+            try equal(kept?.members.count, 2, "its attempts on day 200")
             try await bench.harness.advance(by: day * 52)
             try await bench.purge(order.watch)
-            try bench.equal(try await bench.redis.orders.order(order), nil, "after the retention")
+            try equal(try await bench.redis.orders.order(order), nil, "after the retention")
         },
-        ConformanceCase("the age of an order counts from the end or the restart of an attempt") {
-            bench in
+        Case("the age of an order counts from the end or the restart of an attempt") { bench in
             let service = OrderService(try bench.redis.orders)
             let order = bench.order("A1")
             let home = bench.partition(of: order.watch)
@@ -226,7 +211,7 @@ extension QueueConformance {
             try await bench.harness.advance(by: day * 20)
             try await bench.purge(order.watch)
             let ended = try await bench.redis.orders.order(order)
-            try bench.equal(ended?.members.map(\.seq), [2], "the attempt that has ended")
+            try equal(ended?.members.map(\.seq), [2], "the attempt that has ended")
             let enqueuer = Enqueuer(
                 watches: bench.watches,
                 deliveries: bench.deliveries,
@@ -236,14 +221,10 @@ extension QueueConformance {
             _ = try await bench.watches.cancel(first.key)
             try await bench.harness.advance(by: day * 20)
             try await bench.purge(order.watch)
-            try bench.equal(
-                try await bench.redis.orders.order(order),
-                ended,
-                "after the restart"
-            )
+            try equal(try await bench.redis.orders.order(order), ended, "after the restart")
             try await bench.harness.advance(by: day * 11)
             try await bench.purge(order.watch)
-            try bench.equal(try await bench.redis.orders.order(order), nil, "after the retention")
+            try equal(try await bench.redis.orders.order(order), nil, "after the retention")
         },
     ]
 }

@@ -6,8 +6,7 @@ import PollerWatches
 
 extension QueueConformance {
     static let charging: [ConformanceCase] = [
-        ConformanceCase("a charge instruction reaches the worker, with or without the secret") {
-            bench in
+        Case("a charge instruction reaches the worker, with or without the secret") { bench in
             let order = try ChargeInstruction(
                 amount: 5,
                 note: "a \"b\"",
@@ -19,48 +18,46 @@ extension QueueConformance {
                 let new = try NewWatch(key: key, clientSecret: known, charge: order)
                 _ = try await bench.watches.enqueue([new])
                 let lease = try await bench.take(key)
-                try bench.equal(lease.item.charge, order, "the order")
-                try bench.equal(lease.item.clientSecret, known, "the secret")
+                try equal(lease.item.charge, order, "the order")
+                try equal(lease.item.clientSecret, known, "the secret")
                 let snapshot = try await bench.snapshot(key)
-                try bench.equal(snapshot.watch.charge, order, "the order in the snapshot")
-                try bench.equal(snapshot.watch.clientSecret, known, "the secret in the snapshot")
+                try equal(snapshot.watch.charge, order, "the order in the snapshot")
+                try equal(snapshot.watch.clientSecret, known, "the secret in the snapshot")
             }
         },
-        ConformanceCase("the first charge instruction applies to every join, until a restart") {
-            bench in
+        Case("the first charge instruction applies to every join, until a restart") { bench in
             let key = bench.key("1")
             let first = try ChargeInstruction(amount: 1)
             let second = try ChargeInstruction(amount: 2)
             try await bench.enqueue(key)
-            try bench.equal(try await bench.snapshot(key).watch.charge, nil, "at first")
+            try equal(try await bench.snapshot(key).watch.charge, nil, "at first")
             _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: first)])
-            try bench.equal(try await bench.snapshot(key).watch.charge, first, "after a join")
+            try equal(try await bench.snapshot(key).watch.charge, first, "after a join")
             let secret = ClientSecret(unchecked: "s_1")
             let more = try NewWatch(key: key, clientSecret: secret, charge: second)
             _ = try await bench.watches.enqueue([more])
             try await bench.enqueue(key)
             let joined = try await bench.snapshot(key).watch
-            try bench.equal(joined.charge, first, "after another order")
-            try bench.equal(joined.clientSecret, secret, "the secret that came with it")
+            try equal(joined.charge, first, "after another order")
+            try equal(joined.clientSecret, secret, "the secret that came with it")
             _ = try await bench.watches.cancel(key)
             try await bench.enqueue(key)
-            try bench.equal(try await bench.snapshot(key).watch.charge, nil, "after a restart")
+            try equal(try await bench.snapshot(key).watch.charge, nil, "after a restart")
             _ = try await bench.watches.cancel(key)
             _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: second)])
-            try bench.equal(try await bench.snapshot(key).watch.charge, second, "of a restart")
+            try equal(try await bench.snapshot(key).watch.charge, second, "of a restart")
         },
-        ConformanceCase("a request for no charge is kept until another orders one") { bench in
+        Case("a request for no charge is kept until another orders one") { bench in
             let key = bench.key("1")
             for (order, holds) in [
                 (ChargeInstruction.nothing, ChargeInstruction.nothing),
                 (nil, .nothing), (.nothing, .nothing), (.whole, .whole), (.nothing, .whole),
             ] {
                 _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: order)])
-                try bench.equal(try await bench.snapshot(key).watch.charge, holds, "the order")
+                try equal(try await bench.snapshot(key).watch.charge, holds, "the order")
             }
         },
-        ConformanceCase("the progress of a charge and the detail are read back as stored") {
-            bench in
+        Case("the progress of a charge and the detail are read back as stored") { bench in
             let key = bench.key("1")
             let id = ChargeID(unchecked: "ch_3P0000000000000000000000")
             _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: .whole)])
@@ -77,10 +74,10 @@ extension QueueConformance {
                 let commit = Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)
                 _ = try await bench.watches.commit([commit])
                 let kept = try await bench.snapshot(key).watch
-                try bench.equal(kept.state.charge, progress, "the progress")
-                try bench.equal(kept.state.chargeAttempt, state.chargeAttempt, "the attempt")
-                try bench.equal(kept.state.detail, detail, "the detail")
-                try bench.equal(kept.charge, .whole, "the order")
+                try equal(kept.state.charge, progress, "the progress")
+                try equal(kept.state.chargeAttempt, state.chargeAttempt, "the attempt")
+                try equal(kept.state.detail, detail, "the detail")
+                try equal(kept.charge, .whole, "the order")
             }
         },
     ]

@@ -10,8 +10,7 @@ extension QueueConformance {
     private static let limit = LaneLimit(ratePerSecond: 10, burst: 1, inFlightMax: 8)
 
     static let clocks: [ConformanceCase] = [
-        ConformanceCase("new and hinted watches are claimed after the clock is set back") {
-            bench in
+        Case("new and hinted watches are claimed after the clock is set back") { bench in
             let keys = bench.keys(0..<2)
             let home = bench.partition(of: keys[0])
             try await bench.enqueue(keys[0])
@@ -21,73 +20,63 @@ extension QueueConformance {
             try await bench.enqueue(keys[1])
             try await bench.advance(ms: 100)
             let new = try await bench.claim(in: home, lane: limit)
-            try bench.equal(new.leases.map(\.item.key), [keys[1]], "after the step")
+            try equal(new.leases.map(\.item.key), [keys[1]], "after the step")
             _ = try await bench.watches.hint(keys[0])
             try await bench.advance(ms: 100)
             let hinted = try await bench.claim(in: home, lane: limit)
-            try bench.equal(hinted.leases.map(\.item.key), [keys[0]], "after the hint")
+            try equal(hinted.leases.map(\.item.key), [keys[0]], "after the hint")
         },
-        ConformanceCase("a waiting watch is due after the same span when the clock is set back") {
-            bench in
-            let key = bench.key("a")
-            try await bench.enqueue(key)
+        Case("a waiting watch is due after the same span when the clock is set back") { bench in
+            let key = try await bench.enqueued("a")
             let lease = try await bench.take(key)
             _ = try await bench.commit(lease, .next(after: .seconds(10)))
             try await bench.harness.step(by: .zero - hour)
             let early = try await bench.claim(in: bench.partition(of: key))
-            try bench.equal(early.leases.count, 0, "leases at once")
-            try bench.equal(early.nextReady, early.now + .seconds(10), "next ready")
+            try equal(early.leases.count, 0, "leases at once")
+            try equal(early.nextReady, early.now + .seconds(10), "next ready")
             let waiting = try await bench.waiting(key)
-            try bench.equal(waiting.due, early.now + .seconds(10), "due")
+            try equal(waiting.due, early.now + .seconds(10), "due")
             let snapshot = try await bench.snapshot(key)
-            try bench.equal(snapshot.nextPollAt, early.now + .seconds(10), "next poll")
+            try equal(snapshot.nextPollAt, early.now + .seconds(10), "next poll")
             try await bench.advance(ms: 10_000)
             let late = try await bench.take(key)
-            try bench.equal(late.due, late.claimedAt, "due at the claim")
+            try equal(late.due, late.claimedAt, "due at the claim")
         },
-        ConformanceCase("a lease ends after the same span when the clock is set back") { bench in
-            let key = bench.key("a")
-            try await bench.enqueue(key)
+        Case("a lease ends after the same span when the clock is set back") { bench in
+            let key = try await bench.enqueued("a")
             let lease = try await bench.take(key)
             try await bench.harness.step(by: .zero - hour)
-            try bench.equal(try await bench.due(key), [], "due during the lease")
+            try equal(try await bench.due(key), [], "due during the lease")
             try await bench.advance(ms: Int(ConformanceBench.lease.ms))
             let claim = try await bench.claim(in: bench.partition(of: key))
-            try bench.equal(claim.recovered, 1, "recovered leases")
+            try equal(claim.recovered, 1, "recovered leases")
             let stale = try await bench.commit(lease, .next(after: .zero))
-            try bench.equal(stale, .leaseLost, "the commit under the old lease")
+            try equal(stale, .leaseLost, "the commit under the old lease")
         },
-        ConformanceCase("a hold and a slowdown last the same span when the clock is set back") {
-            bench in
-            let keys = bench.keys(0..<2)
-            try await bench.enqueue(keys)
+        Case("a hold and a slowdown last the same span when the clock is set back") { bench in
+            let keys = try await bench.enqueued(0..<2)
             try await bench.attempt(keys[0], .slow(.seconds(5)))
             try await bench.harness.step(by: .zero - hour)
             let home = bench.partition(of: keys[0])
             let held = try await bench.claim(in: home)
-            try bench.equal(held.leases.count, 0, "leases while held")
+            try equal(held.leases.count, 0, "leases while held")
             let report = try await bench.report(keys[0])
-            try bench.equal(report.heldUntil, held.now + .seconds(5), "held until")
+            try equal(report.heldUntil, held.now + .seconds(5), "held until")
             try await bench.advance(ms: 5000)
-            try bench.equal(
-                try await bench.claim(in: home).leases.count,
-                2,
-                "leases after the hold"
-            )
+            try equal(try await bench.claim(in: home).leases.count, 2, "leases after the hold")
         },
-        ConformanceCase("watches stay due when the clock is set back again and again") { bench in
-            let key = bench.key("a")
-            try await bench.enqueue(key)
+        Case("watches stay due when the clock is set back again and again") { bench in
+            let key = try await bench.enqueued("a")
             for _ in 0..<5 {
                 let lease = try await bench.take(key)
                 _ = try await bench.commit(lease, .next(after: .seconds(1)))
                 try await bench.harness.step(by: .seconds(-600))
-                try bench.equal(try await bench.due(key), [], "due at once")
+                try equal(try await bench.due(key), [], "due at once")
                 try await bench.advance(ms: 1000)
             }
             _ = try await bench.take(key)
         },
-        ConformanceCase("a clock set forward purges nothing") { bench in
+        Case("a clock set forward purges nothing") { bench in
             let day = Duration.seconds(86_400)
             let key = bench.key("a")
             let home = bench.partition(of: key)
@@ -106,9 +95,9 @@ extension QueueConformance {
             try await bench.harness.advance(by: day * 31)
             _ = try await bench.watches.purge(partition: home, retention: day * 30)
             let gone = try await bench.watches.snapshot(of: key)
-            try bench.equal(gone, nil, "the watch after its retention")
+            try equal(gone, nil, "the watch after its retention")
         },
-        ConformanceCase("a clock set forward expires no watch") { bench in
+        Case("a clock set forward expires no watch") { bench in
             let key = bench.key("a")
             try await bench.enqueue(key, timeout: hour)
             _ = try await bench.commit(try await bench.take(key), .next(after: .seconds(60)))
@@ -116,22 +105,17 @@ extension QueueConformance {
             let early = try await bench.snapshot(key).watch.deadline
             try await bench.harness.step(by: hour * 24)
             let expired = try await bench.expire(key)
-            try bench.equal(expired, .done, "the commit that expires it")
+            try equal(expired, .done, "the commit that expires it")
             let open = try await bench.snapshot(key)
-            try bench.equal(open.closed, nil, "closed")
-            try bench.equal(open.watch.seq, 0, "events")
+            try equal(open.closed, nil, "closed")
+            try equal(open.watch.seq, 0, "events")
             let later = open.watch.deadline - early
             try bench.expect(abs((later - hour * 24).ms) < 1000, "deadline later by \(later)")
             try await bench.harness.advance(by: hour)
             _ = try await bench.expire(key)
-            try bench.equal(
-                try await bench.snapshot(key).closed,
-                .expired,
-                "closed after the deadline"
-            )
+            try equal(try await bench.snapshot(key).closed, .expired, "closed after the deadline")
         },
-        ConformanceCase("deadlines and retention hold after the clock is set forward and back") {
-            bench in
+        Case("deadlines and retention hold after the clock is set forward and back") { bench in
             let key = bench.key("a")
             let home = bench.partition(of: key)
             _ = try await bench.claim(in: home)
@@ -144,19 +128,13 @@ extension QueueConformance {
             try await bench.enqueue(key, timeout: hour)
             try await bench.harness.advance(by: hour)
             _ = try await bench.expire(key)
-            try bench.equal(
-                try await bench.snapshot(key).closed,
-                .expired,
-                "closed after the deadline"
-            )
+            try equal(try await bench.snapshot(key).closed, .expired, "closed after the deadline")
             try await bench.harness.advance(by: hour * 24 * 31)
             _ = try await bench.watches.purge(partition: home, retention: hour * 24 * 30)
             let gone = try await bench.watches.snapshot(of: key)
-            try bench.equal(gone, nil, "the watch after its retention")
+            try equal(gone, nil, "the watch after its retention")
         },
-        ConformanceCase(
-            "a watch enqueued while the clock is behind keeps its span and gets no more"
-        ) {
+        Case("a watch enqueued while the clock is behind keeps its span and gets no more") {
             bench in
             let key = bench.key("a")
             _ = try await bench.claim(in: bench.partition(of: key))
@@ -172,14 +150,9 @@ extension QueueConformance {
             try bench.expect(left <= hour, "the watch has \(left) left")
             try await bench.harness.advance(by: hour)
             _ = try await bench.expire(key)
-            try bench.equal(
-                try await bench.snapshot(key).closed,
-                .expired,
-                "closed after the deadline"
-            )
+            try equal(try await bench.snapshot(key).closed, .expired, "closed after the deadline")
         },
-        ConformanceCase("a jump of the clock does not count as time in which an endpoint failed") {
-            bench in
+        Case("a jump of the clock does not count as time in which an endpoint failed") { bench in
             let mark = try bench.mark("a")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)

@@ -7,9 +7,8 @@ import PollerWatches
 
 extension QueueConformance {
     static let committing: [ConformanceCase] = [
-        ConformanceCase("a commit stores state and error; the next clears the error") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a commit stores state and error; the next clears the error") { bench in
+            let key = try await bench.enqueued("1")
             let state = WatchState(
                 status: SourceStatus(unchecked: "pending"),
                 attempts: 7,
@@ -20,18 +19,17 @@ extension QueueConformance {
             let lease = try await bench.take(key)
             let change = WatchChange(state: state, lastError: "503: try later | \"soon\"\n")
             let commit = Commit(ref: lease.ref, verdict: .next(after: .zero), change: change)
-            try bench.equal(try await bench.watches.commit([commit]), [.done], "commit")
+            try equal(try await bench.watches.commit([commit]), [.done], "commit")
             let stored = try await bench.snapshot(key)
-            try bench.equal(stored.watch.state, state, "state")
-            try bench.equal(stored.lastError, "503: try later | \"soon\"\n", "error")
+            try equal(stored.watch.state, state, "state")
+            try equal(stored.lastError, "503: try later | \"soon\"\n", "error")
             let again = try await bench.take(key)
-            try bench.equal(again.item.state, state, "the state the next worker sees")
+            try equal(again.item.state, state, "the state the next worker sees")
             _ = try await bench.commit(again, .next(after: .zero))
-            try bench.equal(try await bench.snapshot(key).lastError, nil, "error")
+            try equal(try await bench.snapshot(key).lastError, nil, "error")
         },
-        ConformanceCase("a rounded due time is never earlier, and at most 32 ms later") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a rounded due time is never earlier, and at most 32 ms later") { bench in
+            let key = try await bench.enqueued("1")
             for wait in 500..<540 {
                 let lease = try await bench.take(key)
                 let state = lease.item.state
@@ -42,7 +40,7 @@ extension QueueConformance {
                     isDueRounded: true
                 )
                 let before = try await bench.claim(in: bench.partition(of: key)).now
-                try bench.equal(try await bench.watches.commit([commit]), [.done], "commit")
+                try equal(try await bench.watches.commit([commit]), [.done], "commit")
                 let after = try await bench.claim(in: bench.partition(of: key)).now
                 let due = try bench.some(try await bench.snapshot(key).nextPollAt, "a due time")
                 try bench.expect(due >= before + .milliseconds(wait), "it is due too early")
@@ -50,40 +48,35 @@ extension QueueConformance {
                 try await bench.advance(ms: 600)
             }
         },
-        ConformanceCase("a hint during the lease makes the watch due at the commit") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a hint during the lease makes the watch due at the commit") { bench in
+            let key = try await bench.enqueued("1")
             let lease = try await bench.take(key)
-            try bench.equal(try await bench.watches.hint(key), true, "hint")
+            try equal(try await bench.watches.hint(key), true, "hint")
             try await bench.advance(ms: 200)
             _ = try await bench.commit(lease, .next(after: .seconds(3600)))
             let again = try await bench.take(key)
-            try bench.equal(again.due, again.claimedAt, "due")
+            try equal(again.due, again.claimedAt, "due")
             _ = try await bench.commit(again, .next(after: .seconds(3600)))
-            try bench.equal(try await bench.due(key), [], "due after one more poll")
+            try equal(try await bench.due(key), [], "due after one more poll")
         },
-        ConformanceCase("a close takes effect despite a hint and a join during the lease") {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a close takes effect despite a hint and a join during the lease") { bench in
+            let key = try await bench.enqueued("1")
             let lease = try await bench.take(key)
             _ = try await bench.watches.hint(key)
             try await bench.enqueue(key)
             _ = try await bench.commit(lease, .close(.gone))
-            try bench.equal(try await bench.snapshot(key).closed, .gone, "closed")
-            try bench.equal(try await bench.due(key), [], "due")
+            try equal(try await bench.snapshot(key).closed, .gone, "closed")
+            try equal(try await bench.due(key), [], "due")
         },
-        ConformanceCase("every close reason is stored") { bench in
+        Case("every close reason is stored") { bench in
             for reason in ClosedReason.allCases {
-                let key = bench.key("\(reason)")
-                try await bench.enqueue(key)
+                let key = try await bench.enqueued("\(reason)")
                 let lease = try await bench.take(key)
                 _ = try await bench.commit(lease, .close(reason))
-                try bench.equal(try await bench.snapshot(key).closed, reason, "closed")
+                try equal(try await bench.snapshot(key).closed, reason, "closed")
             }
         },
-        ConformanceCase("an event is stored in the log and the outbox, byte for byte") {
-            bench in
+        Case("an event is stored in the log and the outbox, byte for byte") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key, notify: ["https://a.example/", "mailto:a@b.example"])
             let lease = try await bench.take(key)
@@ -91,21 +84,17 @@ extension QueueConformance {
             let event = try bench.some(commit.change.event, "the event")
             _ = try await bench.watches.commit([commit])
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log.map(\.json), [event.json], "log")
-            let entries = try await bench.outbox.entries(
-                partition: bench.partition(of: key),
-                after: "0",
-                limit: 10
-            )
-            try bench.equal(entries.map(\.event.json), [event.json], "outbox")
-            try bench.equal(
+            try equal(log.map(\.json), [event.json], "log")
+            let entries = try await bench.entries(of: key)
+            try equal(entries.map(\.event.json), [event.json], "outbox")
+            try equal(
                 entries.first?.notify.map(\.description),
                 ["https://a.example/", "mailto:a@b.example"],
                 "the endpoints"
             )
-            try bench.equal(try await bench.snapshot(key).lastEvent?.id, event.id, "last event")
+            try equal(try await bench.snapshot(key).lastEvent?.id, event.id, "last event")
         },
-        ConformanceCase("logs that are read at the same time are not mixed up") { bench in
+        Case("logs that are read at the same time are not mixed up") { bench in
             // Of two lanes, one of them with more watches than one call reads.
             let numbers = 0..<80
             let keys = numbers.map { bench.key("\($0)", account: $0 < 6 ? "acct_b" : "acct_a") }
@@ -114,7 +103,7 @@ extension QueueConformance {
                 for (status, wait) in [("pending", Duration.zero), ("chargeable", .seconds(1800))] {
                     let lease = try await bench.take(key)
                     let result = try await bench.commit(lease, .next(after: wait), status: status)
-                    try bench.equal(result, .done, "the commit of \(status)")
+                    try equal(result, .done, "the commit of \(status)")
                 }
             }
             let watches = bench.watches
@@ -136,21 +125,20 @@ extension QueueConformance {
             for (number, key) in zip(numbers, keys) {
                 let log = logs[number] ?? []
                 let seqs = [1, 2].dropFirst(number % 2).prefix(1 + number % 3)
-                try bench.equal(log.map(\.seq), Array(seqs), "the read of \(number)")
-                try bench.equal(log.allSatisfy { $0.key == key }, true, "the watch of \(number)")
+                try equal(log.map(\.seq), Array(seqs), "the read of \(number)")
+                try equal(log.allSatisfy { $0.key == key }, true, "the watch of \(number)")
             }
         },
-        ConformanceCase("seq is gapless over changes, runs and cancellations") { bench in
+        Case("seq is gapless over changes, runs and cancellations") { bench in
             let key = bench.key("1")
             try await bench.record(key, ["pending", "chargeable"])
             _ = try await bench.watches.cancel(key)
             try await bench.record(key, ["pending"])
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log.map(\.seq), [1, 2, 3, 4], "seq")
-            try bench.equal(log.map(\.run), [1, 1, 1, 2], "run")
+            try equal(log.map(\.seq), [1, 2, 3, 4], "seq")
+            try equal(log.map(\.run), [1, 1, 1, 2], "run")
         },
-        ConformanceCase("an event out of order is rejected with its whole batch") {
-            bench in
+        Case("an event out of order is rejected with its whole batch") { bench in
             let keys = [bench.key("1"), bench.key("2")]
             for key in keys { try await bench.enqueue(key) }
             let leases = try await bench.claim(in: bench.partition(of: keys[0])).leases
@@ -176,46 +164,43 @@ extension QueueConformance {
             }
             for key in keys {
                 let snapshot = try await bench.snapshot(key)
-                try bench.equal(snapshot.watch.seq, 0, "seq")
-                try bench.equal(snapshot.watch.state.attempts, 0, "attempts")
+                try equal(snapshot.watch.seq, 0, "seq")
+                try equal(snapshot.watch.state.attempts, 0, "attempts")
             }
-            try bench.equal(try await bench.watches.stats().outbox, 0, "events recorded")
+            try equal(try await bench.watches.stats().outbox, 0, "events recorded")
             let result = try await bench.watches.commit([good])
-            try bench.equal(result, [.done], "the valid commit alone")
+            try equal(result, [.done], "the valid commit alone")
         },
-        ConformanceCase("the log keeps the last 100 events") { bench in
+        Case("the log keeps the last 100 events") { bench in
             let key = bench.key("1")
             try await bench.record(key, (1...105).map { "s\($0)" })
             let log = try await bench.watches.events(of: key, after: 0, limit: 500)
-            try bench.equal(log.map(\.seq), Array(6...105), "seq of the events kept")
-            try bench.equal(try await bench.snapshot(key).watch.seq, 105, "seq of the watch")
+            try equal(log.map(\.seq), Array(6...105), "seq of the events kept")
+            try equal(try await bench.snapshot(key).watch.seq, 105, "seq of the watch")
         },
-        ConformanceCase("the log is read after a seq and up to a limit, oldest first") { bench in
+        Case("the log is read after a seq and up to a limit, oldest first") { bench in
             let key = bench.key("1")
             try await bench.record(key, ["a", "b", "c", "d", "e"])
             let some = try await bench.watches.events(of: key, after: 1, limit: 3)
-            try bench.equal(some.map(\.seq), [2, 3, 4], "seq")
+            try equal(some.map(\.seq), [2, 3, 4], "seq")
             let none = try await bench.watches.events(of: key, after: 5, limit: 3)
-            try bench.equal(none.map(\.seq), [], "seq after the last")
+            try equal(none.map(\.seq), [], "seq after the last")
         },
-        ConformanceCase("a hold stops the whole lane for its span") { bench in
+        Case("a hold stops the whole lane for its span") { bench in
             let keys = [bench.key("1"), bench.key("2")]
             let home = bench.partition(of: keys[0])
             for key in keys { try await bench.enqueue(key) }
-            let lease = try bench.some(
-                try await bench.claim(in: home, limit: 1).leases.first,
-                "a lease"
-            )
+            let lease = try await bench.takeOne(in: home)
             _ = try await bench.commit(lease, .next(after: .zero), signal: .hold(.seconds(3)))
             let closed = try await bench.claim(in: home)
-            try bench.equal(closed.leases.count, 0, "leases while held")
-            try bench.equal(closed.nextReady, closed.now + .seconds(3), "next ready")
+            try equal(closed.leases.count, 0, "leases while held")
+            try equal(closed.nextReady, closed.now + .seconds(3), "next ready")
             try await bench.advance(ms: 2999)
-            try bench.equal(try await bench.claim(in: home).leases.count, 0, "1 ms early")
+            try equal(try await bench.claim(in: home).leases.count, 0, "1 ms early")
             try await bench.advance(ms: 1)
-            try bench.equal(try await bench.claim(in: home).leases.count, 2, "after the hold")
+            try equal(try await bench.claim(in: home).leases.count, 2, "after the hold")
         },
-        ConformanceCase("a shorter hold does not shorten a longer one") { bench in
+        Case("a shorter hold does not shorten a longer one") { bench in
             let keys = [bench.key("1"), bench.key("2")]
             let home = bench.partition(of: keys[0])
             for key in keys { try await bench.enqueue(key) }
@@ -223,13 +208,12 @@ extension QueueConformance {
             _ = try await bench.commit(leases[0], .next(after: .zero), signal: .hold(.seconds(5)))
             _ = try await bench.commit(leases[1], .next(after: .zero), signal: .hold(.seconds(1)))
             try await bench.advance(ms: 4999)
-            try bench.equal(try await bench.claim(in: home).leases.count, 0, "within the first")
+            try equal(try await bench.claim(in: home).leases.count, 0, "within the first")
             try await bench.advance(ms: 1)
-            try bench.equal(try await bench.claim(in: home).leases.count, 2, "after the first")
+            try equal(try await bench.claim(in: home).leases.count, 2, "after the first")
         },
-        ConformanceCase("a stale commit does not hold the lane") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a stale commit does not hold the lane") { bench in
+            let key = try await bench.enqueued("1")
             let old = try await bench.take(key)
             _ = try await bench.watches.cancel(key)
             _ = try await bench.commit(old, .next(after: .zero), signal: .hold(.seconds(60)))

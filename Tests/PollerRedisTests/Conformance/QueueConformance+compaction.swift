@@ -9,8 +9,7 @@ import PollerWatches
 extension QueueConformance {
     /// The storage of events, and their reduced form.
     static let compaction: [ConformanceCase] = [
-        ConformanceCase("an event is read from log and outbox as recorded, byte for byte") {
-            bench in
+        Case("an event is read from log and outbox as recorded, byte for byte") { bench in
             let key = bench.key("1")
             let metadata = #"{"order":"A-ä","note":"}{\"\\"}"#
             try await bench.enqueueWithEvents(key, metadata)
@@ -20,17 +19,12 @@ extension QueueConformance {
             let wanted = try bench.some(commit.change.event, "an event")
                 .carrying(metadata: metadata)
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(log.map(\.json), [wanted.json], "the log")
-            let outbox = try await bench.outbox.entries(
-                partition: bench.partition(of: key),
-                after: "0",
-                limit: 9
-            )
-            try bench.equal(outbox.map(\.event.json), [wanted.json], "the outbox")
-            try bench.equal(try await bench.snapshot(key).lastEvent, wanted, "the newest event")
+            try equal(log.map(\.json), [wanted.json], "the log")
+            let outbox = try await bench.entries(of: key)
+            try equal(outbox.map(\.event.json), [wanted.json], "the outbox")
+            try equal(try await bench.snapshot(key).lastEvent, wanted, "the newest event")
         },
-        ConformanceCase("only events of watches that closed long ago lose their bodies") {
-            bench in
+        Case("only events of watches that closed long ago lose their bodies") { bench in
             let (old, young, open) = (bench.key("1"), bench.key("2"), bench.key("3"))
             let metadata = #"{"order":"A77"}"#
             try await bench.enqueueWithEvents(old, metadata)
@@ -46,17 +40,16 @@ extension QueueConformance {
             try await bench.advance(ms: 3000)
             try await bench.removeBodies(old, after: .seconds(10))
             let after = try await bench.events([old, young, open])
-            try bench.equal(after[0], before[0].map(\.withoutBody), "events of the old watch")
+            try equal(after[0], before[0].map(\.withoutBody), "events of the old watch")
             try bench.expect(after[0].allSatisfy { !$0.hasBody }, "an object was left")
             try bench.expect(
                 after[0].allSatisfy { $0.metadata.isEmpty && $0.json.contains(#""object":null"#) },
                 "metadata were left"
             )
-            try bench.equal(Array(after[1...]), Array(before[1...]), "events of the other watches")
-            try bench.equal(after[0].map(\.id), before[0].map(\.id), "ids")
+            try equal(Array(after[1...]), Array(before[1...]), "events of the other watches")
+            try equal(after[0].map(\.id), before[0].map(\.id), "ids")
         },
-        ConformanceCase("a watch that was restarted and closed again loses its new bodies, too") {
-            bench in
+        Case("a watch that was restarted and closed again loses its new bodies, too") { bench in
             let key = bench.key("1")
             try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)
             try await bench.end(key)
@@ -65,16 +58,15 @@ extension QueueConformance {
             try await bench.enqueue(key)
             try await bench.end(key)
             let whole = try await bench.events([key])[0]
-            try bench.equal(whole.count, 2, "events")
+            try equal(whole.count, 2, "events")
             try bench.expect(!whole[0].hasBody && whole[1].hasBody, "bodies")
             try await bench.advance(ms: 11_000)
             try await bench.removeBodies(key, after: .seconds(10))
             let reduced = try await bench.events([key])[0]
-            try bench.equal(reduced, whole.map(\.withoutBody), "events")
-            try bench.equal(try await bench.snapshot(key).lastEvent, reduced.last, "the newest")
+            try equal(reduced, whole.map(\.withoutBody), "events")
+            try equal(try await bench.snapshot(key).lastEvent, reduced.last, "the newest")
         },
-        ConformanceCase("events that are packed together are read byte for byte from any seq") {
-            bench in
+        Case("events that are packed together are read byte for byte from any seq") { bench in
             let (key, young) = (bench.key("1"), bench.key("2"))
             try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)
             for _ in 0..<3 {
@@ -94,20 +86,19 @@ extension QueueConformance {
             try await bench.enqueue(key)
             try await bench.end(key)
             let more = try await bench.events([key])[0]
-            try bench.equal(more.map(\.json).dropLast(), whole.map(\.json), "the first events")
+            try equal(more.map(\.json).dropLast(), whole.map(\.json), "the first events")
             try await bench.readsAll(more, of: key)
             try await bench.advance(ms: 11_000)
             try await bench.compact(key, after: .seconds(10))
             try await bench.readsAll(more, of: key)
-            try bench.equal(try await bench.snapshot(key).lastEvent, more.last, "the newest")
+            try equal(try await bench.snapshot(key).lastEvent, more.last, "the newest")
             try await bench.removeBodies(key, after: .seconds(10))
             let reduced = try await bench.events([key])[0]
-            try bench.equal(reduced, more.map(\.withoutBody), "the reduced events")
+            try equal(reduced, more.map(\.withoutBody), "the reduced events")
             try await bench.compact(key, after: .zero)
-            try bench.equal(try await bench.events([key])[0], reduced, "the same")
+            try equal(try await bench.events([key])[0], reduced, "the same")
         },
-        ConformanceCase("a log keeps its last hundred events after some were packed together") {
-            bench in
+        Case("a log keeps its last hundred events after some were packed together") { bench in
             let key = bench.key("1")
             try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)
             for round in 0..<2 {
@@ -122,13 +113,13 @@ extension QueueConformance {
                 if round == 0 { try await bench.enqueue(key) }
             }
             let events = try await bench.watches.events(of: key, after: 0, limit: 100)
-            try bench.equal(events.map(\.seq), Array(16...115), "its last hundred events")
+            try equal(events.map(\.seq), Array(16...115), "its last hundred events")
             let log = try await bench.watches.deliverableLog(of: key, after: 0, limit: 100)
-            try bench.equal(log.map(\.seq), Array(16...115), "the same for deliveries")
+            try equal(log.map(\.seq), Array(16...115), "the same for deliveries")
             let some = try await bench.watches.events(of: key, after: 18, limit: 4)
-            try bench.equal(some.map(\.seq), Array(19...22), "events after 18")
+            try equal(some.map(\.seq), Array(19...22), "events after 18")
         },
-        ConformanceCase("a compacted log is read from any seq") { bench in
+        Case("a compacted log is read from any seq") { bench in
             let key = bench.key("1")
             try await bench.enqueueWithEvents(key, #"{"order":"A77"}"#)
             for _ in 0..<3 {
@@ -143,26 +134,25 @@ extension QueueConformance {
             try await bench.enqueue(key)
             try await bench.end(key)
             let all = whole.map(\.withoutBody) + (try await bench.events([key])[0].suffix(1))
-            try bench.equal(all.count, 5, "events")
+            try equal(all.count, 5, "events")
             for seq in 0...5 {
                 let rest = try await bench.watches.events(of: key, after: seq, limit: 9)
-                try bench.equal(rest, Array(all.dropFirst(seq)), "events after \(seq)")
+                try equal(rest, Array(all.dropFirst(seq)), "events after \(seq)")
                 let next = try await bench.watches.events(of: key, after: seq, limit: 2)
-                try bench.equal(next, Array(all.dropFirst(seq).prefix(2)), "two after \(seq)")
+                try equal(next, Array(all.dropFirst(seq).prefix(2)), "two after \(seq)")
             }
             let home = bench.partition(of: key)
             let published = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
-            try bench.equal(published.map(\.event.id), all.map(\.id), "its events in the outbox")
+            try equal(published.map(\.event.id), all.map(\.id), "its events in the outbox")
             let read = try await bench.outbox.unacknowledged(
                 partition: home,
                 consumer: OwnerID(unchecked: "reader"),
                 idle: .seconds(5),
                 limit: 9
             )
-            try bench.equal(read.map(\.event.id), all.map(\.id), "its events read by a notifier")
+            try equal(read.map(\.event.id), all.map(\.id), "its events read by a notifier")
         },
-        ConformanceCase("a delivery that succeeded long ago keeps only its accepted attempts") {
-            bench in
+        Case("a delivery that succeeded long ago keeps only its accepted attempts") { bench in
             let (done, dead, young) = (
                 try bench.mark("1"), try bench.mark("2"), try bench.mark("3")
             )
@@ -193,24 +183,22 @@ extension QueueConformance {
                 let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
                 return try await bench.deliveries.attempts(of: id)
             }
-            try bench.equal(
+            try equal(
                 try await kept(done),
                 attempts[0].compactMap(\.withoutDetails),
                 "attempts of the old delivery"
             )
-            try bench.equal(try await kept(dead), attempts[1], "attempts of the dead delivery")
-            try bench.equal(try await kept(young), attempts[2], "attempts of the young delivery")
+            try equal(try await kept(dead), attempts[1], "attempts of the dead delivery")
+            try equal(try await kept(young), attempts[2], "attempts of the young delivery")
             // A reopened delivery adds to its attempts.
             try await bench.deliveries.mark([done])
             let third = bench.attempt(3, .delivered)
             try await bench.end(try await bench.take(done), .close(.settled), attempt: third)
             let all = attempts[0].compactMap(\.withoutDetails) + [third]
-            try bench.equal(try await kept(done), all, "attempts after one more")
+            try equal(try await kept(done), all, "attempts after one more")
         },
-        ConformanceCase("many watches that closed at the same time all lose their bodies") {
-            bench in
-            let keys = bench.keys(0..<600)
-            try await bench.enqueue(keys)
+        Case("many watches that closed at the same time all lose their bodies") { bench in
+            let keys = try await bench.enqueued(0..<600)
             let home = bench.partition(of: keys[0])
             var ended = 0
             while ended < keys.count {
@@ -222,7 +210,7 @@ extension QueueConformance {
             try await bench.advance(ms: 20_000)
             try await bench.removeBodies(keys[0], after: .seconds(10))
             let events = try await bench.events(keys)
-            try bench.equal(events.count { $0.first?.hasBody == false }, keys.count, "no body")
+            try equal(events.count { $0.first?.hasBody == false }, keys.count, "no body")
         },
     ]
 

@@ -6,11 +6,11 @@ import PollerWatches
 
 extension QueueConformance {
     static let deliveries: [ConformanceCase] = [
-        ConformanceCase("a mark creates a delivery that is due now and has no progress") { bench in
+        Case("a mark creates a delivery that is due now and has no progress") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
-            try bench.equal(
+            try equal(
                 lease.item,
                 Delivery(
                     endpoint: mark.endpoint,
@@ -20,33 +20,29 @@ extension QueueConformance {
                 ),
                 "the delivery"
             )
-            try bench.equal(lease.lane, LaneID(endpoint: mark.endpoint), "lane")
-            try bench.equal(
-                lease.ref.id,
-                Delivery.id(endpoint: mark.endpoint, watch: mark.watch),
-                "id"
-            )
-            try bench.equal(lease.due, lease.claimedAt, "due")
+            try equal(lease.lane, LaneID(endpoint: mark.endpoint), "lane")
+            try equal(lease.ref.id, Delivery.id(endpoint: mark.endpoint, watch: mark.watch), "id")
+            try equal(lease.due, lease.claimedAt, "due")
         },
-        ConformanceCase("repeated marks create one delivery") { bench in
+        Case("repeated marks create one delivery") { bench in
             let mark = try bench.mark("1")
             for _ in 0..<3 { try await bench.deliveries.mark([mark, mark]) }
             _ = try await bench.take(mark)
-            try bench.equal(try await bench.deliveries.stats().leased, 1, "leased")
-            try bench.equal(try await bench.deliveries.stats().pending, 0, "pending")
+            try equal(try await bench.deliveries.stats().leased, 1, "leased")
+            try equal(try await bench.deliveries.stats().pending, 0, "pending")
         },
-        ConformanceCase("a mark resumes a resting delivery at its cursor") { bench in
+        Case("a mark resumes a resting delivery at its cursor") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
             let state = DeliveryState(cursor: 4, failures: 0, attempts: 6)
-            try bench.equal(try await bench.commit(lease, .rest, state), .done, "commit")
-            try bench.equal(try await bench.claim(mark).leases.count, 0, "leases while it rests")
-            try bench.equal(try await bench.deliveries.stats().closed, 1, "closed")
+            try equal(try await bench.commit(lease, .rest, state), .done, "commit")
+            try equal(try await bench.claim(mark).leases.count, 0, "leases while it rests")
+            try equal(try await bench.deliveries.stats().closed, 1, "closed")
             try await bench.deliveries.mark([mark])
-            try bench.equal(try await bench.take(mark).item.state, state, "state")
+            try equal(try await bench.take(mark).item.state, state, "state")
         },
-        ConformanceCase("the next lease has the whole stored state of a delivery") { bench in
+        Case("the next lease has the whole stored state of a delivery") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let now = try await bench.take(mark)
@@ -64,73 +60,68 @@ extension QueueConformance {
             )
             _ = try await bench.commit(now, .next(after: .zero), state)
             let next = try await bench.take(mark)
-            try bench.equal(next.item.state, state, "state")
+            try equal(next.item.state, state, "state")
             let plain = DeliveryState(cursor: 9, attempts: 30, cursorDigest: "aB-_09")
             _ = try await bench.commit(next, .rest, plain)
             try await bench.deliveries.mark([mark])
-            try bench.equal(try await bench.take(mark).item.state, plain, "without an outage")
+            try equal(try await bench.take(mark).item.state, plain, "without an outage")
         },
-        ConformanceCase("a mark during the lease overrides rest") { bench in
+        Case("a mark during the lease overrides rest") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
             try await bench.deliveries.mark([mark])
             let state = DeliveryState(cursor: 1, attempts: 1)
-            try bench.equal(try await bench.commit(lease, .rest, state), .done, "commit")
+            try equal(try await bench.commit(lease, .rest, state), .done, "commit")
             let again = try await bench.take(mark)
-            try bench.equal(again.item.state, state, "state")
+            try equal(again.item.state, state, "state")
             _ = try await bench.commit(again, .rest, state)
-            try bench.equal(
-                try await bench.claim(mark).leases.count,
-                0,
-                "leases after one more commit"
-            )
+            try equal(try await bench.claim(mark).leases.count, 0, "leases after one more commit")
         },
-        ConformanceCase("a mark makes a waiting delivery due now") { bench in
+        Case("a mark makes a waiting delivery due now") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
             let state = DeliveryState(cursor: 2, failures: 1, attempts: 3)
             _ = try await bench.commit(lease, .next(after: .seconds(1800)), state)
-            try bench.equal(try await bench.claim(mark).leases.count, 0, "leases while it waits")
+            try equal(try await bench.claim(mark).leases.count, 0, "leases while it waits")
             try await bench.deliveries.mark([mark])
-            try bench.equal(try await bench.take(mark).item.state, state, "state")
+            try equal(try await bench.take(mark).item.state, state, "state")
         },
-        ConformanceCase("a delivery is due again when its wait is over") { bench in
+        Case("a delivery is due again when its wait is over") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
             let state = DeliveryState(failures: 1, attempts: 1)
             _ = try await bench.commit(lease, .next(after: .seconds(5)), state)
             try await bench.advance(ms: 4999)
-            try bench.equal(try await bench.claim(mark).leases.count, 0, "1 ms early")
+            try equal(try await bench.claim(mark).leases.count, 0, "1 ms early")
             try await bench.advance(ms: 1)
-            try bench.equal(try await bench.take(mark).item.state, state, "state")
+            try equal(try await bench.take(mark).item.state, state, "state")
         },
-        ConformanceCase("a stale commit of a delivery is rejected, a repeated one is accepted") {
-            bench in
+        Case("a stale commit of a delivery is rejected, a repeated one is accepted") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let old = try await bench.take(mark)
             try await bench.advance(ms: Int(ConformanceBench.lease.ms))
             let new = try await bench.take(mark, owner: ConformanceBench.bert)
             let stale = try await bench.commit(old, .rest, DeliveryState(cursor: 9))
-            try bench.equal(stale, .leaseLost, "the stale commit")
+            try equal(stale, .leaseLost, "the stale commit")
             for _ in 0..<2 {
                 let result = try await bench.commit(new, .rest, DeliveryState(cursor: 1))
-                try bench.equal(result, .done, "the valid commit")
+                try equal(result, .done, "the valid commit")
             }
             try await bench.deliveries.mark([mark])
-            try bench.equal(try await bench.take(mark).item.state.cursor, 1, "cursor")
+            try equal(try await bench.take(mark).item.state.cursor, 1, "cursor")
         },
-        ConformanceCase("a released delivery keeps its due time") { bench in
+        Case("a released delivery keeps its due time") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
-            try bench.equal(try await bench.deliveries.release([lease.ref]), [.done], "release")
-            try bench.equal(try await bench.take(mark).due, lease.due, "due")
+            try equal(try await bench.deliveries.release([lease.ref]), [.done], "release")
+            try equal(try await bench.take(mark).due, lease.due, "due")
         },
-        ConformanceCase("each endpoint is a lane, and a slow one does not delay another") { bench in
+        Case("each endpoint is a lane, and a slow one does not delay another") { bench in
             let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
             let slow = try (0..<20).map { try bench.mark("\($0)", "slow.example") }
             let fast = try bench.mark("1", "fast.example")
@@ -150,19 +141,19 @@ extension QueueConformance {
                 ).leases
             }
             let endpoints = leases.map(\.item.endpoint)
-            try bench.equal(endpoints.count, 2, "leases")
-            try bench.equal(Set(endpoints), [slow[0].endpoint, fast.endpoint], "endpoints")
+            try equal(endpoints.count, 2, "leases")
+            try equal(Set(endpoints), [slow[0].endpoint, fast.endpoint], "endpoints")
         },
-        ConformanceCase("the same URL and source under two accounts are two deliveries") { bench in
+        Case("the same URL and source under two accounts are two deliveries") { bench in
             let url = try NotifyURL("https://a.example/hook")
             let marks = ["acct_a", "acct_b"].map {
                 DeliveryMark(url: url, watch: bench.key("1", account: $0))
             }
             try await bench.deliveries.mark(marks)
             let counts = try await bench.deliveries.stats()
-            try bench.equal([counts.pending, counts.overdue, counts.lanes], [2, 2, 2], "counts")
+            try equal([counts.pending, counts.overdue, counts.lanes], [2, 2, 2], "counts")
         },
-        ConformanceCase("a delivery that rested for longer than the retention is purged") { bench in
+        Case("a delivery that rested for longer than the retention is purged") { bench in
             let rested = try bench.mark("1")
             let waiting = try bench.mark("2")
             try await bench.deliveries.mark([rested])
@@ -176,11 +167,9 @@ extension QueueConformance {
                 ) {}
             }
             let stats = try await bench.deliveries.stats()
-            try bench.equal([stats.pending, stats.overdue, stats.closed], [1, 1, 0], "counts")
+            try equal([stats.pending, stats.overdue, stats.closed], [1, 1, 0], "counts")
         },
-        ConformanceCase(
-            "an old delivery is purged unless it is kept, and checked again a day later"
-        ) {
+        Case("an old delivery is purged unless it is kept, and checked again a day later") {
             bench in
             let marks = [try bench.mark("1"), try bench.mark("2")]
             for mark in marks {
@@ -189,41 +178,39 @@ extension QueueConformance {
             }
             try await bench.advance(ms: 2000)
             let kept = marks[1].watch
-            try bench.equal(
+            try equal(
                 try await bench.purgeDeliveries(keeping: [kept]),
                 Set(marks.map(\.watch)),
                 "the first check"
             )
-            try bench.equal(try await bench.deliveries.stats().closed, 1, "those that rest")
-            try bench.equal(try await bench.purgeDeliveries(keeping: []), [], "a check at once")
+            try equal(try await bench.deliveries.stats().closed, 1, "those that rest")
+            try equal(try await bench.purgeDeliveries(keeping: []), [], "a check at once")
             try await bench.advance(ms: 86_400_000)
-            try bench.equal(try await bench.purgeDeliveries(keeping: []), [kept], "the next check")
-            try bench.equal(try await bench.deliveries.stats().closed, 0, "those that rest then")
+            try equal(try await bench.purgeDeliveries(keeping: []), [kept], "the next check")
+            try equal(try await bench.deliveries.stats().closed, 0, "those that rest then")
         },
-        ConformanceCase(
-            "the watermark of complete marks is valid only in the history that wrote it"
-        ) {
+        Case("the watermark of complete marks is valid only in the history that wrote it") {
             bench in
             let first = try await bench.deliveries.watermark(partition: 1)
-            try bench.equal(first.noted, nil, "the watermark of a new store")
+            try equal(first.noted, nil, "the watermark of a new store")
             try bench.expect(!first.history.isEmpty, "the store names no history")
             let instant = Timestamp(ms: 1_700_000_000_000)
             try await bench.deliveries.note(partition: 1, markedBefore: instant, in: "abc")
-            try bench.equal(
+            try equal(
                 try await bench.deliveries.watermark(partition: 1).noted,
                 nil,
                 "the watermark of another history"
             )
             try await bench.deliveries.note(partition: 1, markedBefore: instant, in: first.history)
-            try bench.equal(
+            try equal(
                 try await bench.deliveries.watermark(partition: 1),
                 MarkWatermark(history: first.history, noted: first.history, markedBefore: instant),
                 "the watermark of this history"
             )
             let other = try await bench.deliveries.watermark(partition: 2)
-            try bench.equal(other.noted, nil, "the watermark of another partition")
+            try equal(other.noted, nil, "the watermark of another partition")
         },
-        ConformanceCase("a wake comes when a delivery is marked") { bench in
+        Case("a wake comes when a delivery is marked") { bench in
             let mark = try bench.mark("1")
             let home = bench.harness.partition(of: LaneID(endpoint: mark.endpoint))
             let stream = bench.deliveries.wakes()

@@ -7,8 +7,7 @@ import PollerWatches
 
 extension QueueConformance {
     static let enqueueing: [ConformanceCase] = [
-        ConformanceCase("a source enqueued again after its purge gets events with new IDs") {
-            bench in
+        Case("a source enqueued again after its purge gets events with new IDs") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             let day = 86_400_000
@@ -16,33 +15,33 @@ extension QueueConformance {
             try await bench.advance(ms: 60 * day)
             var ids: [EventID] = []
             for _ in 0..<2 {
-                try bench.equal(try await bench.enqueue(key).outcome, .created, "outcome")
+                try equal(try await bench.enqueue(key).outcome, .created, "outcome")
                 let lease = try await bench.take(key)
                 _ = try await bench.commit(lease, .close(.settled), status: "consumed")
                 let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-                try bench.equal(log.map(\.seq), [1], "seq")
+                try equal(log.map(\.seq), [1], "seq")
                 ids += log.map(\.id)
                 try await bench.advance(ms: 45 * day)
                 // Only time that a claim has observed makes an item older.
-                try bench.equal(try await bench.claim(in: home).leases.count, 0, "leases")
+                try equal(try await bench.claim(in: home).leases.count, 0, "leases")
                 try await bench.advance(ms: 2000)
                 while try await bench.watches.purge(partition: home, retention: .seconds(1)) {}
             }
-            try bench.equal(Set(ids).count, 2, "different ids of \(ids)")
+            try equal(Set(ids).count, 2, "different ids of \(ids)")
         },
-        ConformanceCase("a new watch is created with run 1 and is due at once") { bench in
+        Case("a new watch is created with run 1 and is due at once") { bench in
             let key = bench.key("1")
             let result = try await bench.enqueue(key)
-            try bench.equal(
+            try equal(
                 result,
                 EnqueueResult(key: key, outcome: .created, run: 1, seq: 0),
                 "the result"
             )
             let lease = try await bench.take(key)
-            try bench.equal(lease.due, lease.claimedAt, "due")
-            try bench.equal(lease.item.state, WatchState(), "the state before the first poll")
+            try equal(lease.due, lease.claimedAt, "due")
+            try equal(lease.item.state, WatchState(), "the state before the first poll")
         },
-        ConformanceCase("a lease has every value that the watch was enqueued with") { bench in
+        Case("a lease has every value that the watch was enqueued with") { bench in
             let key = bench.key("1", kind: .paymentIntent)
             let secret = ClientSecret(unchecked: "src_1_client_secret_x")
             let new = try NewWatch(
@@ -55,17 +54,17 @@ extension QueueConformance {
             )
             _ = try await bench.watches.enqueue([new])
             let lease = try await bench.take(key)
-            try bench.equal(lease.item.key, key, "key")
-            try bench.equal(lease.lane, key.lane, "lane")
-            try bench.equal(lease.item.policy, .interactive, "policy")
-            try bench.equal(lease.item.clientSecret, secret, "client secret")
-            try bench.equal(lease.item.createdAt, lease.claimedAt, "created at")
-            try bench.equal(lease.item.deadline, lease.claimedAt + .seconds(90), "deadline")
+            try equal(lease.item.key, key, "key")
+            try equal(lease.lane, key.lane, "lane")
+            try equal(lease.item.policy, .interactive, "policy")
+            try equal(lease.item.clientSecret, secret, "client secret")
+            try equal(lease.item.createdAt, lease.claimedAt, "created at")
+            try equal(lease.item.deadline, lease.claimedAt + .seconds(90), "deadline")
             let snapshot = try await bench.snapshot(key)
-            try bench.equal(snapshot.metadata, #"{"order":"6735"}"#, "metadata")
-            try bench.equal(snapshot.notify.map(\.description), ["mailto:a@b.example"], "notify")
+            try equal(snapshot.metadata, #"{"order":"6735"}"#, "metadata")
+            try equal(snapshot.notify.map(\.description), ["mailto:a@b.example"], "notify")
         },
-        ConformanceCase("short and long values of a watch are read back as enqueued") { bench in
+        Case("short and long values of a watch are read back as enqueued") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             let path = String(repeating: "path/", count: 14)
@@ -92,55 +91,46 @@ extension QueueConformance {
                 // A repeated request changes nothing.
                 for _ in 0..<2 { _ = try await bench.watches.enqueue([new]) }
                 let lease = try await bench.take(key)
-                try bench.equal(lease.item.clientSecret?.reveal, secret, "the secret of \(number)")
+                try equal(lease.item.clientSecret?.reveal, secret, "the secret of \(number)")
                 _ = try await bench.commit(lease, .next(after: .zero), status: "s\(number)")
                 let snapshot = try await bench.snapshot(key)
-                try bench.equal(snapshot.metadata, metadata, "the metadata of \(number)")
-                try bench.equal(snapshot.notify.map(\.description), urls, "the URLs of \(number)")
-                try bench.equal(
-                    snapshot.watch.clientSecret?.reveal,
-                    secret,
-                    "the secret in the snapshot"
-                )
+                try equal(snapshot.metadata, metadata, "the metadata of \(number)")
+                try equal(snapshot.notify.map(\.description), urls, "the URLs of \(number)")
+                try equal(snapshot.watch.clientSecret?.reveal, secret, "the secret in the snapshot")
                 let entry = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
                     .last
-                try bench.equal(
+                try equal(
                     entry?.notify.map(\.description),
                     urls,
                     "the URLs in the outbox of \(number)"
                 )
                 let hasMetadata = entry?.event.json.hasSuffix(",\"metadata\":\(metadata)}")
-                try bench.equal(
-                    hasMetadata,
-                    true,
-                    "the metadata in \(entry?.event.json ?? "nothing")"
-                )
+                try equal(hasMetadata, true, "the metadata in \(entry?.event.json ?? "nothing")")
             }
             _ = try await bench.watches.cancel(key)
-            try bench.equal(try await bench.enqueue(key).outcome, .restarted, "outcome")
+            try equal(try await bench.enqueue(key).outcome, .restarted, "outcome")
             let enqueuedAgain = try await bench.snapshot(key)
-            try bench.equal(enqueuedAgain.notify, [], "the URLs after a restart")
-            try bench.equal(enqueuedAgain.metadata, "", "the metadata after a restart")
-            try bench.equal(enqueuedAgain.watch.clientSecret, nil, "the secret after a restart")
+            try equal(enqueuedAgain.notify, [], "the URLs after a restart")
+            try equal(enqueuedAgain.metadata, "", "the metadata after a restart")
+            try equal(enqueuedAgain.watch.clientSecret, nil, "the secret after a restart")
         },
-        ConformanceCase("a join of an open watch merges the endpoints without repeats") { bench in
+        Case("a join of an open watch merges the endpoints without repeats") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key, notify: ["https://a.example/", "https://b.example/"])
             let joined = try await bench.enqueue(
                 key,
                 notify: ["https://b.example/", "https://c.example/"]
             )
-            try bench.equal(joined.outcome, .joined, "outcome")
-            try bench.equal(joined.run, 1, "run")
+            try equal(joined.outcome, .joined, "outcome")
+            try equal(joined.run, 1, "run")
             let notify = try await bench.snapshot(key).notify.map(\.description)
-            try bench.equal(
+            try equal(
                 notify,
                 ["https://a.example/", "https://b.example/", "https://c.example/"],
                 "endpoints"
             )
         },
-        ConformanceCase("a join with more endpoints than a watch can have changes nothing") {
-            bench in
+        Case("a join with more endpoints than a watch can have changes nothing") { bench in
             let (key, other) = (bench.key("1"), bench.key("2"))
             func urls(_ numbers: Range<Int>) -> [String] {
                 numbers.map { "https://\($0).example/" }
@@ -150,10 +140,10 @@ extension QueueConformance {
                     key,
                     notify: urls(start..<start + NewWatch.notifyMax)
                 ).outcome
-                try bench.equal(outcome, start == 0 ? .created : .joined, "outcome at \(start)")
+                try equal(outcome, start == 0 ? .created : .joined, "outcome at \(start)")
             }
             let before = try await bench.snapshot(key)
-            try bench.equal(before.notify.count, NewWatch.notifyKeptMax, "endpoints")
+            try equal(before.notify.count, NewWatch.notifyKeptMax, "endpoints")
             let more = try NewWatch(
                 key: key,
                 goal: .final,
@@ -162,35 +152,34 @@ extension QueueConformance {
                 metadata: #"{"order":"2"}"#
             )
             let results = try await bench.watches.enqueue([more, try NewWatch(key: other)])
-            try bench.equal(results.map(\.outcome), [.refused(.tooManyURLs), .created], "outcomes")
-            try bench.equal(try await bench.snapshot(key), before, "the watch")
+            try equal(results.map(\.outcome), [.refused(.tooManyURLs), .created], "outcomes")
+            try equal(try await bench.snapshot(key), before, "the watch")
             // A request may repeat URLs that the watch already has.
             let known = try await bench.enqueue(key, notify: urls(3..<9))
-            try bench.equal(known.outcome, .joined, "outcome with known endpoints")
+            try equal(known.outcome, .joined, "outcome with known endpoints")
         },
-        ConformanceCase("a call that reads returns each watch as it is after the call") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a call that reads returns each watch as it is after the call") { bench in
+            let key = try await bench.enqueued("1")
             let lease = try await bench.take(key)
             _ = try await bench.watches.commit([
                 bench.eventCommit(lease, [.payment(.paid), .status], .next(after: .seconds(60)))
             ])
             let joined = try await bench.watches.enqueue([try NewWatch(key: key)], reading: true)
             let known = try bench.some(joined.first?.snapshot, "the joined watch")
-            try bench.equal(known, try await bench.snapshot(key), "the joined watch")
-            try bench.equal(known.lastEvent?.seq, 2, "its newest event")
+            try equal(known, try await bench.snapshot(key), "the joined watch")
+            try equal(known.lastEvent?.seq, 2, "its newest event")
             // The payment of a joined watch decides whether another attempt of its order may be charged.
             let ordered = try NewWatch(key: key, order: OrderID(unchecked: "A77"))
             let held = try bench.some(try await bench.watches.enqueue([ordered]).first, "result")
             let payment = try bench.some(held.payment, "the payment")
-            try bench.equal(payment, try await bench.snapshot(key).payment, "the payment")
+            try equal(payment, try await bench.snapshot(key).payment, "the payment")
             try bench.expect(held.snapshot == nil, "the watch was read with its payment")
             _ = try await bench.watches.cancel(key)
             let again = try await bench.watches.enqueue([try NewWatch(key: key)], reading: true)
             let restarted = try bench.some(again.first?.snapshot, "the restarted watch")
-            try bench.equal(restarted, try await bench.snapshot(key), "the restarted watch")
-            try bench.equal(restarted.closed, nil, "closed")
-            try bench.equal(restarted.watch.run, 2, "run")
+            try equal(restarted, try await bench.snapshot(key), "the restarted watch")
+            try equal(restarted.closed, nil, "closed")
+            try equal(restarted.watch.run, 2, "run")
             let newWatches = try [("2", "a"), ("3", "b"), ("2", "c")].map { name, host in
                 try NewWatch(
                     key: bench.key(name),
@@ -198,17 +187,17 @@ extension QueueConformance {
                 )
             }
             let results = try await bench.watches.enqueue(newWatches, reading: true)
-            try bench.equal(results.map(\.outcome), [.created, .created, .joined], "outcomes")
+            try equal(results.map(\.outcome), [.created, .created, .joined], "outcomes")
             for result in results {
                 let snapshot = try bench.some(result.snapshot, "the snapshot")
                 let read = try await bench.snapshot(result.key)
-                try bench.equal(snapshot, read, "the watch of \(result.key.source)")
+                try equal(snapshot, read, "the watch of \(result.key.source)")
                 try bench.expect(snapshot.nextPollAt != nil, "the watch has no next poll")
             }
             let plain = try await bench.watches.enqueue(newWatches)
-            try bench.equal(plain.map { $0.snapshot == nil }, [true, true, true], "not read")
+            try equal(plain.map { $0.snapshot == nil }, [true, true, true], "not read")
         },
-        ConformanceCase("requests made at the same time have an outcome each") { bench in
+        Case("requests made at the same time have an outcome each") { bench in
             let (first, second) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
             let key = bench.key("0")
             _ = try await bench.watches.enqueue([try NewWatch(key: key, order: first)])
@@ -229,30 +218,30 @@ extension QueueConformance {
             for (number, new) in newWatches.enumerated() {
                 let result = try bench.some(results[number], "the result of \(number)")
                 let isOther = number % 4 == 0
-                try bench.equal(result.key, new.key, "the key of \(number)")
-                try bench.equal(
+                try equal(result.key, new.key, "the key of \(number)")
+                try equal(
                     result.outcome,
                     isOther ? .refused(.otherOrder(first)) : .created,
                     "the outcome of \(number)"
                 )
                 if isOther { continue }
                 let read = try await bench.snapshot(new.key)
-                try bench.equal(result.snapshot, read, "the watch of \(number)")
+                try equal(result.snapshot, read, "the watch of \(number)")
             }
         },
-        ConformanceCase("the later deadline wins when a watch is joined") { bench in
+        Case("the later deadline wins when a watch is joined") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key, timeout: .seconds(100))
             let first = try await bench.snapshot(key).watch.deadline
             try await bench.enqueue(key, timeout: .seconds(50))
             let afterShorter = try await bench.snapshot(key).watch.deadline
-            try bench.equal(afterShorter, first, "the deadline after a shorter timeout")
+            try equal(afterShorter, first, "the deadline after a shorter timeout")
             try await bench.advance(ms: 1000)
             try await bench.enqueue(key, timeout: .seconds(100))
             let afterLonger = try await bench.snapshot(key).watch.deadline
-            try bench.equal(afterLonger, first + .seconds(1), "the deadline after a longer one")
+            try equal(afterLonger, first + .seconds(1), "the deadline after a longer one")
         },
-        ConformanceCase("the farther of two goals applies until a restart") { bench in
+        Case("the farther of two goals applies until a restart") { bench in
             let key = bench.key("1")
             let goals: [(asked: WatchGoal, holds: WatchGoal)] = [
                 (.leftPending, .leftPending), (.settled, .settled), (.leftPending, .settled),
@@ -262,14 +251,14 @@ extension QueueConformance {
                 let new = try NewWatch(key: key, policy: .patient, goal: goal.asked)
                 _ = try await bench.watches.enqueue([new])
                 let watch = try await bench.snapshot(key).watch
-                try bench.equal(watch.goal, goal.holds, "the goal after \(goal.asked)")
-                try bench.equal(watch.policy, .patient, "the policy")
+                try equal(watch.goal, goal.holds, "the goal after \(goal.asked)")
+                try equal(watch.policy, .patient, "the policy")
             }
             _ = try await bench.watches.cancel(key)
             _ = try await bench.watches.enqueue([try NewWatch(key: key, goal: .leftPending)])
-            try bench.equal(try await bench.snapshot(key).watch.goal, .leftPending, "restarted")
+            try equal(try await bench.snapshot(key).watch.goal, .leftPending, "restarted")
         },
-        ConformanceCase("a join with a farther goal overrides a close decided before") { bench in
+        Case("a join with a farther goal overrides a close decided before") { bench in
             let key = bench.key("1")
             let short = try NewWatch(key: key, goal: .leftPending)
             for (joiner, isOpen) in [(WatchGoal.leftPending, false), (.final, true)] {
@@ -278,77 +267,68 @@ extension QueueConformance {
                 _ = try await bench.watches.enqueue([try NewWatch(key: key, goal: joiner)])
                 _ = try await bench.commit(lease, .close(.reached), status: "chargeable")
                 let snapshot = try await bench.snapshot(key)
-                try bench.equal(snapshot.closed == nil, isOpen, "open after \(joiner)")
+                try equal(snapshot.closed == nil, isOpen, "open after \(joiner)")
                 guard isOpen else { continue }
                 // The observed status is neither recorded nor stored: the next poll records it.
-                try bench.equal(snapshot.watch.state.status, nil, "the status")
-                try bench.equal(snapshot.watch.seq, lease.item.seq, "events")
+                try equal(snapshot.watch.state.status, nil, "the status")
+                try equal(snapshot.watch.seq, lease.item.seq, "events")
                 _ = try await bench.take(key)
             }
         },
-        ConformanceCase("joining makes a waiting watch due now") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("joining makes a waiting watch due now") { bench in
+            let key = try await bench.enqueued("1")
             let lease = try await bench.take(key)
             _ = try await bench.commit(lease, .next(after: .seconds(3600)))
-            try bench.equal(try await bench.due(key), [], "due before the join")
+            try equal(try await bench.due(key), [], "due before the join")
             try await bench.enqueue(key)
             _ = try await bench.take(key)
         },
-        ConformanceCase("a watch joined during its lease is polled again right after it") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a watch joined during its lease is polled again right after it") { bench in
+            let key = try await bench.enqueued("1")
             let lease = try await bench.take(key)
             try await bench.enqueue(key, notify: ["https://late.example/"])
             let result = try await bench.commit(lease, .next(after: .seconds(3600)))
-            try bench.equal(result, .done, "the commit")
+            try equal(result, .done, "the commit")
             let again = try await bench.take(key)
-            try bench.equal(again.item.state.attempts, 1, "attempts")
+            try equal(again.item.state.attempts, 1, "attempts")
             let notify = try await bench.snapshot(key).notify
-            try bench.equal(notify.count, 1, "endpoints after the commit")
+            try equal(notify.count, 1, "endpoints after the commit")
         },
-        ConformanceCase("a closed watch starts again with the next run and a fresh state") {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a closed watch starts again with the next run and a fresh state") { bench in
+            let key = try await bench.enqueued("1")
             let lease = try await bench.take(key)
             _ = try await bench.commit(lease, .close(.settled), status: "consumed", error: "odd")
             try await bench.advance(ms: 5000)
             let result = try await bench.enqueue(key, timeout: .seconds(60))
-            try bench.equal(
+            try equal(
                 result,
                 EnqueueResult(key: key, outcome: .restarted, run: 2, seq: 1),
                 "the result"
             )
             let again = try await bench.take(key)
-            try bench.equal(again.item.state, WatchState(), "the state")
-            try bench.equal(again.item.deadline, again.claimedAt + .seconds(60), "deadline")
-            try bench.equal(again.item.createdAt, again.claimedAt, "created at")
+            try equal(again.item.state, WatchState(), "the state")
+            try equal(again.item.deadline, again.claimedAt + .seconds(60), "deadline")
+            try equal(again.item.createdAt, again.claimedAt, "created at")
             try bench.expect(again.ref.token > lease.ref.token, "the token was reset")
-            try bench.equal(try await bench.snapshot(key).closed, nil, "closed")
+            try equal(try await bench.snapshot(key).closed, nil, "closed")
         },
-        ConformanceCase("results are in the order of the requests, and a repeat in a batch joins") {
-            bench in
+        Case("results are in the order of the requests, and a repeat in a batch joins") { bench in
             let keys = ["1", "2", "1", "3"].map { bench.key($0) }
             let results = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
-            try bench.equal(results.map(\.key), keys, "keys")
-            try bench.equal(
-                results.map(\.outcome),
-                [.created, .created, .joined, .created],
-                "outcomes"
-            )
+            try equal(results.map(\.key), keys, "keys")
+            try equal(results.map(\.outcome), [.created, .created, .joined, .created], "outcomes")
         },
-        ConformanceCase("the same source under two accounts is two watches") { bench in
+        Case("the same source under two accounts is two watches") { bench in
             let keys = [bench.key("1", account: "acct_a"), bench.key("1", account: "acct_b")]
             for key in keys { try await bench.enqueue(key) }
-            try bench.equal(try await bench.watches.stats().pending, 2, "pending")
+            try equal(try await bench.watches.stats().pending, 2, "pending")
             for key in keys {
-                try bench.equal(try await bench.snapshot(key).watch.key, key, "the key")
+                try equal(try await bench.snapshot(key).watch.key, key, "the key")
             }
         },
-        ConformanceCase("enqueueing no watches changes nothing") { bench in
-            try bench.equal(try await bench.watches.enqueue([]), [], "results")
-            try bench.equal(try await bench.watches.stats(), StoreStats(), "counts")
+        Case("enqueueing no watches changes nothing") { bench in
+            try equal(try await bench.watches.enqueue([]), [], "results")
+            try equal(try await bench.watches.stats(), StoreStats(), "counts")
         },
     ]
 }

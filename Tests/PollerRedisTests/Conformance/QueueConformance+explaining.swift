@@ -8,12 +8,11 @@ extension QueueConformance {
     private static let common = LaneLimit(ratePerSecond: 7, burst: 2, inFlightMax: 3)
 
     static let explaining: [ConformanceCase] = [
-        ConformanceCase("an unknown watch has no explanation") { bench in
+        Case("an unknown watch has no explanation") { bench in
             let none = try await bench.watches.explain(bench.key("none"), limit: common)
-            try bench.equal(none, nil, "an explanation")
+            try equal(none, nil, "an explanation")
         },
-        ConformanceCase("the explanation of a waiting watch has its position and its lane") {
-            bench in
+        Case("the explanation of a waiting watch has its position and its lane") { bench in
             let keys = bench.keys(0..<3)
             for key in keys {
                 try await bench.enqueue(key)
@@ -24,17 +23,13 @@ extension QueueConformance {
                 "an explanation"
             )
             let due = explained.snapshot.watch.createdAt
-            try bench.equal(
-                explained.queueState,
-                .waiting(due: due, isUrgent: true, ahead: 2),
-                "state"
-            )
-            try bench.equal(explained.snapshot, try await bench.snapshot(keys[2]), "snapshot")
-            try bench.equal(explained.lane, try await bench.report(keys[2]), "lane")
-            try bench.equal(explained.limit, common, "limit")
-            try bench.equal(explained.crashes, 0, "crashes")
+            try equal(explained.queueState, .waiting(due: due, isUrgent: true, ahead: 2), "state")
+            try equal(explained.snapshot, try await bench.snapshot(keys[2]), "snapshot")
+            try equal(explained.lane, try await bench.report(keys[2]), "lane")
+            try equal(explained.limit, common, "limit")
+            try equal(explained.crashes, 0, "crashes")
         },
-        ConformanceCase(
+        Case(
             "the items ahead of a normal one are earlier normal ones and due urgent ones"
         ) { bench in
             let rest = bench.keys(0..<3, "r")
@@ -43,27 +38,19 @@ extension QueueConformance {
             let home = bench.partition(of: rest[0])
             var ahead: [Int] = []
             for key in rest { ahead.append(try await bench.waiting(key).ahead) }
-            try bench.equal(ahead, [4, 5, 6], "items ahead of each normal one")
+            try equal(ahead, [4, 5, 6], "items ahead of each normal one")
             // An urgent watch that is not due yet is served after normal ones that are.
-            let lease = try bench.some(
-                try await bench.claim(in: home, limit: 1).leases.first,
-                "a lease"
-            )
+            let lease = try await bench.takeOne(in: home)
             let next = Verdict.next(after: .seconds(60))
             _ = try await bench.commit(lease, next, isUrgent: true)
-            try bench.equal(
-                try await bench.waiting(rest[1]).ahead,
-                4,
-                "items ahead of a normal one"
-            )
-            try bench.equal(
+            try equal(try await bench.waiting(rest[1]).ahead, 4, "items ahead of a normal one")
+            try equal(
                 try await bench.waiting(lease.item.key).ahead,
                 3,
                 "items ahead of the urgent one"
             )
         },
-        ConformanceCase("the overdue watches of a lane are listed, the longest overdue first") {
-            bench in
+        Case("the overdue watches of a lane are listed, the longest overdue first") { bench in
             let rest = bench.keys(0..<2, "r")
             try await bench.enqueueRest(rest)
             let urgent = bench.keys(0..<3, "u")
@@ -74,21 +61,18 @@ extension QueueConformance {
             let lane = urgent[0].lane
             let all = try await bench.watches.overdue(in: lane, limit: 100)
                 .map(\.key)
-            try bench.equal(Set(all), Set(rest + urgent), "the overdue")
-            try bench.equal(all.filter(urgent.contains), urgent, "the urgent ones in order")
+            try equal(Set(all), Set(rest + urgent), "the overdue")
+            try equal(all.filter(urgent.contains), urgent, "the urgent ones in order")
             let two = try await bench.watches.overdue(in: lane, limit: 2)
                 .map(\.key)
-            try bench.equal(
+            try equal(
                 two.filter(urgent.contains),
                 Array(urgent.prefix(2)),
                 "the urgent ones within a limit"
             )
             // A watch that a worker polls, or that is not due, is not late.
             let home = bench.partition(of: urgent[0])
-            let lease = try bench.some(
-                try await bench.claim(in: home, limit: 1).leases.first,
-                "a lease"
-            )
+            let lease = try await bench.takeOne(in: home)
             let others = try await bench.watches.overdue(in: lane, limit: 100)
                 .map(\.key)
             try bench.expect(!others.contains(lease.item.key), "a leased watch is listed")
@@ -101,13 +85,9 @@ extension QueueConformance {
             )
             let none = try await bench.watches.overdue(in: bench.key("none").lane, limit: 100)
                 .map(\.key)
-            try bench.equal(
-                none.contains(lease.item.key),
-                false,
-                "a watch of another lane is listed"
-            )
+            try equal(none.contains(lease.item.key), false, "a watch of another lane is listed")
         },
-        ConformanceCase("an explanation has the lane's own limit if there is one") { bench in
+        Case("an explanation has the lane's own limit if there is one") { bench in
             let key = bench.key("1")
             let own = LaneLimit(ratePerSecond: 2, burst: 1, inFlightMax: 9)
             try await bench.enqueue(key)
@@ -117,56 +97,50 @@ extension QueueConformance {
                 try await bench.watches.explain(key, limit: common),
                 "an explanation"
             )
-            try bench.equal(explained.limit, own, "limit")
-            try bench.equal(explained.lane.limit, own, "limit of the lane")
-            try bench.equal(explained.lane.isPaused, true, "paused")
-            try bench.equal(explained.earliest, nil, "earliest")
+            try equal(explained.limit, own, "limit")
+            try equal(explained.lane.limit, own, "limit of the lane")
+            try equal(explained.lane.isPaused, true, "paused")
+            try equal(explained.earliest, nil, "earliest")
         },
-        ConformanceCase("the explanation of a held lane has the end of the hold") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("the explanation of a held lane has the end of the hold") { bench in
+            let key = try await bench.enqueued("1")
             try await bench.attempt(key, .refused(.seconds(60)))
             let explained = try bench.some(
                 try await bench.watches.explain(key, limit: common),
                 "an explanation"
             )
-            try bench.equal(explained.lane.circuit, .open, "circuit")
-            try bench.equal(explained.earliest, explained.lane.now + .seconds(60), "earliest")
+            try equal(explained.lane.circuit, .open, "circuit")
+            try equal(explained.earliest, explained.lane.now + .seconds(60), "earliest")
         },
-        ConformanceCase("the explanation of a leased watch has the owner and the end of the lease")
-        {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("the explanation of a leased watch has the owner and the end of the lease") { bench in
+            let key = try await bench.enqueued("1")
             let lease = try await bench.take(key, owner: ConformanceBench.bert)
             let explained = try await bench.watches.explain(key, limit: common)
-            try bench.equal(
+            try equal(
                 explained?.queueState,
                 .leased(owner: ConformanceBench.bert, until: lease.endsAt),
                 "state"
             )
-            try bench.equal(explained?.lane.inFlight, 1, "in flight")
+            try equal(explained?.lane.inFlight, 1, "in flight")
         },
-        ConformanceCase("the explanation of a suspect has the number of its crashes") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("the explanation of a suspect has the number of its crashes") { bench in
+            let key = try await bench.enqueued("1")
             try await bench.crash(bench.partition(of: key), times: 2)
             _ = try await bench.take(key)
             let explained = try await bench.watches.explain(key, limit: common)
-            try bench.equal(explained?.crashes, 2, "crashes")
+            try equal(explained?.crashes, 2, "crashes")
         },
-        ConformanceCase("the explanation of a closed watch has the close reason") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("the explanation of a closed watch has the close reason") { bench in
+            let key = try await bench.enqueued("1")
             _ = try await bench.commit(try await bench.take(key), .close(.gone))
             let explained = try bench.some(
                 try await bench.watches.explain(key, limit: common),
                 "an explanation"
             )
-            try bench.equal(explained.queueState, .closed(.gone), "state")
-            try bench.equal(explained.limit, common, "limit")
-            try bench.equal(explained.lane.lane, key.lane, "lane")
-            try bench.equal(
+            try equal(explained.queueState, .closed(.gone), "state")
+            try equal(explained.limit, common, "limit")
+            try equal(explained.lane.lane, key.lane, "lane")
+            try equal(
                 [explained.lane.waiting, explained.lane.inFlight],
                 [0, 0],
                 "counts of the lane"

@@ -6,9 +6,7 @@ import PollerTesting
 extension QueueConformance {
     /// The progress of marking an event with many recipients, and its owner.
     static let fanOut: [ConformanceCase] = [
-        ConformanceCase(
-            "a consumer that lost an entry can neither reclaim it nor move its position"
-        ) {
+        Case("a consumer that lost an entry can neither reclaim it nor move its position") {
             bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
@@ -27,22 +25,21 @@ extension QueueConformance {
                 return taken.count >= 2
             }
             let known = try await bench.positions(entries)
-            try bench.equal(known, [entries[0].id: position], "the position of the first consumer")
+            try equal(known, [entries[0].id: position], "the position of the first consumer")
             let further = FanOutPosition(partition: 3, endpoint: EndpointID(unchecked: "ep_a"))
             let lost = try await bench.hold([entries[0]], ConformanceBench.bert, at: further)
-            try bench.equal(lost, [], "entries lost by the other consumer")
+            try equal(lost, [], "entries lost by the other consumer")
             let late = try await bench.hold(entries, ConformanceBench.anna, at: position)
-            try bench.equal(late, Set(entries.map(\.id)), "entries lost by the first consumer")
+            try equal(late, Set(entries.map(\.id)), "entries lost by the first consumer")
             let kept = try await bench.positions(entries)
-            try bench.equal(kept, [entries[0].id: further], "the position of the other consumer")
-            try bench.equal(
+            try equal(kept, [entries[0].id: further], "the position of the other consumer")
+            try equal(
                 try await bench.hold(entries, ConformanceBench.bert),
                 [],
                 "entries reclaimed by the first consumer"
             )
         },
-        ConformanceCase("the fan-out position of an entry is deleted when it is acknowledged") {
-            bench in
+        Case("the fan-out position of an entry is deleted when it is acknowledged") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
@@ -51,9 +48,9 @@ extension QueueConformance {
             _ = try await bench.hold(entries, ConformanceBench.anna, at: position)
             try await bench.outbox.acknowledge(partition: home, [entries[1].id])
             let known = try await bench.positions(entries)
-            try bench.equal(known, [entries[0].id: position], "positions")
+            try equal(known, [entries[0].id: position], "positions")
             let none = try await bench.outbox.positions(partition: home, of: [])
-            try bench.equal(none, [:], "positions of no entries")
+            try equal(none, [:], "positions of no entries")
         },
     ]
 }

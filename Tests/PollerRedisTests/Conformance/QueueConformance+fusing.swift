@@ -8,8 +8,7 @@ import PollerWatches
 extension QueueConformance {
     /// A commit with a claim is a commit and then a claim.
     static let fusing: [ConformanceCase] = [
-        ConformanceCase("a commit with a claim frees slots that the claim then takes") {
-            bench in
+        Case("a commit with a claim frees slots that the claim then takes") { bench in
             let keys = bench.keys(0..<6)
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 3)
             try await bench.enqueue(keys)
@@ -20,18 +19,16 @@ extension QueueConformance {
                 commits,
                 then: bench.request(home, lane: limit)
             )
-            try bench.equal(both.results, [.done, .done, .done], "results")
-            try bench.equal(both.claim.leases.count, 3, "leases")
+            try equal(both.results, [.done, .done, .done], "results")
+            try equal(both.claim.leases.count, 3, "leases")
             let taken = Set(both.claim.leases.map(\.item.key))
-            try bench.equal(taken, Set(keys).subtracting(first.map(\.item.key)), "watches")
+            try equal(taken, Set(keys).subtracting(first.map(\.item.key)), "watches")
             let end = both.claim.now + ConformanceBench.lease
-            try bench.equal(both.claim.nextReady, end, "next ready of a full lane")
-            try bench.equal(try await bench.watches.stats().outbox, 3, "events")
+            try equal(both.claim.nextReady, end, "next ready of a full lane")
+            try equal(try await bench.watches.stats().outbox, 3, "events")
         },
-        ConformanceCase("a watch committed as due now may be claimed again by the same operation") {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a watch committed as due now may be claimed again by the same operation") { bench in
+            let key = try await bench.enqueued("1")
             let lease = try await bench.take(key)
             let commit = bench.poll(lease, .next(after: .zero), status: "pending")
             let both = try await bench.watches.commit(
@@ -39,48 +36,40 @@ extension QueueConformance {
                 then: bench.request(bench.partition(of: key))
             )
             let again = try bench.some(both.claim.leases.first, "a lease")
-            try bench.equal(again.item.seq, 1, "seq in the next lease")
-            try bench.equal(again.item.state.attempts, 1, "attempts in the next lease")
+            try equal(again.item.seq, 1, "seq in the next lease")
+            try equal(again.item.state.attempts, 1, "attempts in the next lease")
             try bench.expect(again.ref.token > lease.ref.token, "the token did not rise")
         },
-        ConformanceCase("a commit with a claim has the same results as one without") { bench in
-            let keys = bench.keys(0..<3)
-            try await bench.enqueue(keys)
+        Case("a commit with a claim has the same results as one without") { bench in
+            let keys = try await bench.enqueued(0..<3)
             let home = bench.partition(of: keys[0])
             let leases = try await bench.claim(in: home).leases
             _ = try await bench.watches.cancel(leases[1].item.key)
             let commits = leases.map { bench.poll($0, .close(.settled), status: "consumed") }
             let both = try await bench.watches.commit(commits, then: bench.request(home))
-            try bench.equal(both.results, [.done, .leaseLost, .done], "results")
+            try equal(both.results, [.done, .leaseLost, .done], "results")
             let repeated = try await bench.watches.commit(commits, then: bench.request(home))
-            try bench.equal(repeated.results, [.done, .leaseLost, .done], "repeated")
-            try bench.equal(try await bench.watches.stats().outbox, 3, "events")
+            try equal(repeated.results, [.done, .leaseLost, .done], "repeated")
+            try equal(try await bench.watches.stats().outbox, 3, "events")
         },
-        ConformanceCase("a claim follows the lane signals of the commits before it") {
-            bench in
-            let keys = bench.keys(0..<4)
-            try await bench.enqueue(keys)
+        Case("a claim follows the lane signals of the commits before it") { bench in
+            let keys = try await bench.enqueued(0..<4)
             let home = bench.partition(of: keys[0])
-            let lease = try bench.some(
-                try await bench.claim(in: home, limit: 1).leases.first,
-                "a lease"
-            )
+            let lease = try await bench.takeOne(in: home)
             let commit = bench.poll(lease, .next(after: .zero), signal: .slow(.seconds(5)))
             let both = try await bench.watches.commit([commit], then: bench.request(home))
-            try bench.equal(both.claim.leases.count, 0, "leases")
-            try bench.equal(both.claim.nextReady, both.claim.now + .seconds(5), "next ready")
+            try equal(both.claim.leases.count, 0, "leases")
+            try equal(both.claim.nextReady, both.claim.now + .seconds(5), "next ready")
         },
-        ConformanceCase("an empty commit with a claim is a plain claim") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("an empty commit with a claim is a plain claim") { bench in
+            let key = try await bench.enqueued("1")
             let home = bench.partition(of: key)
             let both = try await bench.watches.commit([], then: bench.request(home))
-            try bench.equal(both.results, [], "results")
-            try bench.equal(both.claim.leases.map(\.item.key), [key], "watches")
+            try equal(both.results, [], "results")
+            try equal(both.claim.leases.map(\.item.key), [key], "watches")
         },
-        ConformanceCase("a claim with commits recovers expired leases") { bench in
-            let keys = bench.keys(0..<2)
-            try await bench.enqueue(keys)
+        Case("a claim with commits recovers expired leases") { bench in
+            let keys = try await bench.enqueued(0..<2)
             let home = bench.partition(of: keys[0])
             let lost = try await bench.claim(in: home, limit: 1)
             try await bench.advance(ms: Int(ConformanceBench.lease.ms) / 2)
@@ -88,23 +77,14 @@ extension QueueConformance {
             try await bench.advance(ms: Int(ConformanceBench.lease.ms) / 2)
             let commits = held.map { bench.poll($0, .next(after: .seconds(9))) }
             let both = try await bench.watches.commit(commits, then: bench.request(home))
-            try bench.equal(both.results, [.done], "results")
-            try bench.equal(both.claim.recovered, 1, "recovered")
-            try bench.equal(
-                both.claim.leases.map(\.item.key),
-                lost.leases.map(\.item.key),
-                "watches"
-            )
+            try equal(both.results, [.done], "results")
+            try equal(both.claim.recovered, 1, "recovered")
+            try equal(both.claim.leases.map(\.item.key), lost.leases.map(\.item.key), "watches")
         },
-        ConformanceCase("a corrupt event in a commit with a claim records and claims nothing") {
-            bench in
-            let keys = bench.keys(0..<2)
-            try await bench.enqueue(keys)
+        Case("a corrupt event in a commit with a claim records and claims nothing") { bench in
+            let keys = try await bench.enqueued(0..<2)
             let home = bench.partition(of: keys[0])
-            let lease = try bench.some(
-                try await bench.claim(in: home, limit: 1).leases.first,
-                "a lease"
-            )
+            let lease = try await bench.takeOne(in: home)
             let event = Event(
                 Watch(lease.item.key, createdAt: lease.claimedAt, deadline: lease.endsAt, seq: 7),
                 status: SourceStatus(unchecked: "failed"),
@@ -116,9 +96,9 @@ extension QueueConformance {
                 _ = try await bench.watches.commit([commit], then: bench.request(home))
             }
             let stats = try await bench.watches.stats()
-            try bench.equal([stats.leased, stats.pending, stats.outbox], [1, 1, 0], "counts")
+            try equal([stats.leased, stats.pending, stats.outbox], [1, 1, 0], "counts")
         },
-        ConformanceCase("a commit of deliveries with a claim takes the waiting ones") { bench in
+        Case("a commit of deliveries with a claim takes the waiting ones") { bench in
             let marks = try (0..<3).map { try bench.mark("\($0)") }
             try await bench.deliveries.mark(marks)
             let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
@@ -136,96 +116,91 @@ extension QueueConformance {
                 let home = bench.harness.partition(of: LaneID(endpoint: marks[0].endpoint))
                 let request = bench.request(home, lane: one)
                 let both = try await bench.deliveries.commit(commits, then: request)
-                try bench.equal(both.results, [.done], "results")
+                try equal(both.results, [.done], "results")
                 leases = both.claim.leases
             }
-            try bench.equal(seen, Set(marks.map(\.watch)), "deliveries")
-            try bench.equal(leases.count, 0, "leases at the end")
+            try equal(seen, Set(marks.map(\.watch)), "deliveries")
+            try equal(leases.count, 0, "leases at the end")
         },
     ]
 
     /// Processes join and leave.
     static let members: [ConformanceCase] = [
-        ConformanceCase("a new store lists no processes") { bench in
-            try bench.equal(try await bench.harness.members.members(), [], "members")
+        Case("a new store lists no processes") { bench in
+            try equal(try await bench.harness.members.members(), [], "members")
             try await bench.harness.members.leave(ConformanceBench.anna)
         },
-        ConformanceCase("a heartbeat announces a process and returns all processes") { bench in
+        Case("a heartbeat announces a process and returns all processes") { bench in
             let members = bench.harness.members
             let anna = ConformanceBench.member(ConformanceBench.anna, inFlight: 3, slots: 64)
             let bert = ConformanceBench.member(ConformanceBench.bert)
             let alone = try await members.beat(anna, for: .seconds(10))
-            try bench.equal(alone, [anna], "after the first")
+            try equal(alone, [anna], "after the first")
             let both = try await members.beat(bert, for: .seconds(10))
-            try bench.equal(Set(both), [anna, bert], "after the second")
-            try bench.equal(Set(try await members.members()), [anna, bert], "members")
+            try equal(Set(both), [anna, bert], "after the second")
+            try equal(Set(try await members.members()), [anna, bert], "members")
         },
-        ConformanceCase("another heartbeat replaces and prolongs the announcement") { bench in
+        Case("another heartbeat replaces and prolongs the announcement") { bench in
             let members = bench.harness.members
             let early = ConformanceBench.member(ConformanceBench.anna)
             let late = ConformanceBench.member(ConformanceBench.anna, inFlight: 9)
             _ = try await members.beat(early, for: .seconds(10))
             try await bench.advance(ms: 6000)
-            try bench.equal(try await members.beat(late, for: .seconds(10)), [late], "answer")
+            try equal(try await members.beat(late, for: .seconds(10)), [late], "answer")
             try await bench.advance(ms: 6000)
-            try bench.equal(try await members.members(), [late], "members")
+            try equal(try await members.members(), [late], "members")
             // An announcement without a list has the same effect.
             try await members.announce(early, for: .seconds(10))
             try await bench.advance(ms: 6000)
-            try bench.equal(try await members.members(), [early], "announced")
+            try equal(try await members.members(), [early], "announced")
         },
-        ConformanceCase("a process without a heartbeat for its span is no longer listed") { bench in
+        Case("a process without a heartbeat for its span is no longer listed") { bench in
             let members = bench.harness.members
             let anna = ConformanceBench.member(ConformanceBench.anna)
             let bert = ConformanceBench.member(ConformanceBench.bert)
             _ = try await members.beat(anna, for: .seconds(2))
             _ = try await members.beat(bert, for: .seconds(20))
             try await bench.advance(ms: 1999)
-            try bench.equal(Set(try await members.members()), [anna, bert], "1 ms early")
+            try equal(Set(try await members.members()), [anna, bert], "1 ms early")
             try await bench.advance(ms: 1)
-            try bench.equal(try await members.members(), [bert], "members")
-            try bench.equal(try await members.beat(bert, for: .seconds(20)), [bert], "answer")
+            try equal(try await members.members(), [bert], "members")
+            try equal(try await members.beat(bert, for: .seconds(20)), [bert], "answer")
         },
-        ConformanceCase("a process that leaves is removed from the list at once") { bench in
+        Case("a process that leaves is removed from the list at once") { bench in
             let members = bench.harness.members
             let anna = ConformanceBench.member(ConformanceBench.anna)
             let bert = ConformanceBench.member(ConformanceBench.bert)
             for member in [anna, bert] { _ = try await members.beat(member, for: .seconds(9)) }
             try await members.leave(anna.owner)
-            try bench.equal(try await members.members(), [bert], "members")
+            try equal(try await members.members(), [bert], "members")
             try await members.leave(anna.owner)
             let both = try await members.beat(anna, for: .seconds(9))
-            try bench.equal(Set(both), [anna, bert], "after it returned")
+            try equal(Set(both), [anna, bert], "after it returned")
         },
-        ConformanceCase("departures are listed for a day, clean and lost, the newest first") {
-            bench in
+        Case("departures are listed for a day, clean and lost, the newest first") { bench in
             let members = bench.harness.members
             let anna = ConformanceBench.member(ConformanceBench.anna, inFlight: 3, slots: 64)
             let bert = ConformanceBench.member(ConformanceBench.bert)
-            try bench.equal(try await members.departures(), [], "at first")
+            try equal(try await members.departures(), [], "at first")
             _ = try await members.beat(anna, for: .seconds(6))
             _ = try await members.beat(bert, for: .seconds(60))
             try await bench.advance(ms: 7000)
-            try bench.equal(try await members.departures(), [], "before the first read")
+            try equal(try await members.departures(), [], "before the first read")
             _ = try await members.beat(bert, for: .seconds(60))
             let lost = try await members.departures()
-            try bench.equal(lost.map(\.member), [anna], "lost")
-            try bench.equal(lost.map(\.isClean), [false], "how")
+            try equal(lost.map(\.member), [anna], "lost")
+            try equal(lost.map(\.isClean), [false], "how")
             try await members.leave(bert.owner)
             let both = try await members.departures()
-            try bench.equal(both.map(\.member), [bert, anna], "the last one first")
-            try bench.equal(both.map(\.isClean), [true, false], "how each")
-            try bench.equal(both[0].at - both[1].at, .seconds(1), "when")
+            try equal(both.map(\.member), [bert, anna], "the last one first")
+            try equal(both.map(\.isClean), [true, false], "how each")
+            try equal(both[0].at - both[1].at, .seconds(1), "when")
             // The process was only stopped for a while.
             _ = try await members.beat(anna, for: .seconds(6))
-            try bench.equal(
-                try await members.departures().map(\.member),
-                [bert],
-                "after it returned"
-            )
+            try equal(try await members.departures().map(\.member), [bert], "after it returned")
             try await members.leave(ConformanceBench.anna)
             try await bench.harness.advance(by: Departure.kept)
-            try bench.equal(try await members.departures(), [], "a day later")
+            try equal(try await members.departures(), [], "a day later")
         },
     ]
 }

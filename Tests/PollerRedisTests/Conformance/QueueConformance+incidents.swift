@@ -10,30 +10,26 @@ import PollerWatches
 extension QueueConformance {
     /// The incidents, and the claim to check for them.
     static let incidents: [ConformanceCase] = [
-        ConformanceCase("one process at a time checks for incidents, with a pause after each check")
-        {
-            bench in
+        Case("one process at a time checks for incidents, with a pause after each check") { bench in
             let first = try bench.some(try await bench.look(), "the first check")
-            try bench.equal(first.board, IncidentBoard(), "a new cluster's board")
+            try equal(first.board, IncidentBoard(), "a new cluster's board")
             let second = try await bench.look(ConformanceBench.bert)
-            try bench.equal(second, nil, "a check during another one")
+            try equal(second, nil, "a check during another one")
             try bench.expect(try await bench.end(first), "the end of the check was rejected")
-            try bench.equal(try await bench.look(), nil, "a check during the pause")
+            try equal(try await bench.look(), nil, "a check during the pause")
             try await bench.advance(ms: 3000)
             let next = try bench.some(try await bench.look(), "a check after the pause")
-            try bench.equal(next.turn, first.turn + 1, "the number of the check")
-            try bench.equal(next.now - first.now, .seconds(3), "the time between the checks")
+            try equal(next.turn, first.turn + 1, "the number of the check")
+            try equal(next.now - first.now, .seconds(3), "the time between the checks")
         },
-        ConformanceCase("one of many simultaneous requests gets the check for incidents") { bench in
+        Case("one of many simultaneous requests gets the check for incidents") { bench in
             let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<12 { group.addTask { try await bench.look() != nil } }
                 return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }
-            try bench.equal(taken, 1, "granted checks")
+            try equal(taken, 1, "granted checks")
         },
-        ConformanceCase(
-            "an abandoned check passes to another process, and its late result is rejected"
-        ) {
+        Case("an abandoned check passes to another process, and its late result is rejected") {
             bench in
             let left = try bench.some(try await bench.look(), "the check of a crashed process")
             try await bench.advance(ms: Int(ConformanceBench.lease.ms))
@@ -43,7 +39,7 @@ extension QueueConformance {
                 !(try await bench.end(left, board, changed)),
                 "the late result was accepted"
             )
-            try bench.equal(
+            try equal(
                 try await bench.redis.incidents.incidents().open,
                 [],
                 "incidents of the late result"
@@ -56,73 +52,61 @@ extension QueueConformance {
                 !(try await bench.end(left, board, changed)),
                 "the late result was accepted afterwards"
             )
-            try bench.equal(
-                try await bench.redis.incidents.incidents().open,
-                changed,
-                "open incidents"
-            )
+            try equal(try await bench.redis.incidents.incidents().open, changed, "open incidents")
         },
-        ConformanceCase(
-            "a reported incident is on the board, in its log and in the outbox, once each"
-        ) {
+        Case("a reported incident is on the board, in its log and in the outbox, once each") {
             bench in
             let look = try bench.some(try await bench.look(), "the first check")
             let (board, changed) = bench.decide(look, [.noWorker, .quarantine])
             try bench.expect(try await bench.end(look, board, changed), "the result was rejected")
             let closed = try await bench.watches.stats().closed
-            try bench.equal(closed, 0, "closed watches")
+            try equal(closed, 0, "closed watches")
             let incident = try bench.some(changed.last, "an incident")
             let list = try await bench.redis.incidents.incidents()
-            try bench.equal(list, IncidentList(open: changed, resolved: []), "open")
+            try equal(list, IncidentList(open: changed, resolved: []), "open")
             let over = try await bench.over(after: look, board)
-            try bench.equal(over.map(\.id), changed.map(\.id), "resolved incidents")
+            try equal(over.map(\.id), changed.map(\.id), "resolved incidents")
             let later = try await bench.redis.incidents.incidents()
-            try bench.equal(later, IncidentList(open: [], resolved: over.reversed()), "later")
+            try equal(later, IncidentList(open: [], resolved: over.reversed()), "later")
             let log = try await bench.watches.events(of: incident.key, after: 0, limit: 10)
             let published = [incident.event, over.last?.event].compactMap(\.self)
-            try bench.equal(log, published, "the log")
-            try bench.equal(log.map(\.seq), [1, 2], "seq")
-            let entries = try await bench.outbox.entries(
-                partition: bench.partition(of: incident.key),
-                after: "0",
-                limit: 10
-            )
-            try bench.equal(entries.map(\.event), (changed + over).map(\.event), "the outbox")
+            try equal(log, published, "the log")
+            try equal(log.map(\.seq), [1, 2], "seq")
+            let entries = try await bench.entries(of: incident.key)
+            try equal(entries.map(\.event), (changed + over).map(\.event), "the outbox")
             try bench.expect(entries.allSatisfy(\.notify.isEmpty), "an incident has endpoint URLs")
         },
-        ConformanceCase(
+        Case(
             "the board is read as stored, including incidents that are not reported yet"
         ) { bench in
             let look = try bench.some(try await bench.look(), "the first check")
             var board = look.board
             let changed = board.note(bench.seen([.laneStopped]), at: look.now, hold: .seconds(60))
-            try bench.equal(changed, [], "incidents reported at once")
+            try equal(changed, [], "incidents reported at once")
             try bench.expect(try await bench.end(look, board, []), "the result was rejected")
             try await bench.advance(ms: 3000)
             let next = try bench.some(try await bench.look(ConformanceBench.bert), "the next check")
-            try bench.equal(next.board, board, "the board")
+            try equal(next.board, board, "the board")
         },
-        ConformanceCase("an incident is no watch: it is never due, listed or reopened") { bench in
+        Case("an incident is no watch: it is never due, listed or reopened") { bench in
             let look = try bench.some(try await bench.look(), "the first check")
             let (board, changed) = bench.decide(look, [.noWorker])
             _ = try await bench.end(look, board, changed)
             let key = try bench.some(changed.first, "an incident").key
-            try bench.equal(try await bench.due(key), [], "due")
+            try equal(try await bench.due(key), [], "due")
             for state in [nil, ListQuery.State.closed] {
                 let page = try await bench.watches.list(ListQuery(state: state))
-                try bench.equal(page.items.map(\.watch.key), [], "the watches")
+                try equal(page.items.map(\.watch.key), [], "the watches")
             }
             let orders = try await bench.redis.orders.orders(OrderQuery(account: key.account))
-            try bench.equal(orders.items.count, 0, "the orders")
+            try equal(orders.items.count, 0, "the orders")
             try bench.expect(!(try await bench.watches.hint(key)), "a hint reopened the incident")
             try bench.expect(!(try await bench.watches.cancel(key)), "the incident was cancelled")
             try bench.expect(!(try await bench.watches.redrive(key)), "the incident was redriven")
             let snapshot = try await bench.snapshot(key)
-            try bench.equal(snapshot.watch.state.status?.description, "open", "its status")
+            try equal(snapshot.watch.state.status?.description, "open", "its status")
         },
-        ConformanceCase(
-            "the end of an incident is recorded even if it was open beyond the retention"
-        ) {
+        Case("the end of an incident is recorded even if it was open beyond the retention") {
             bench in
             let look = try bench.some(try await bench.look(), "the first check")
             let (board, changed) = bench.decide(look, [.noWorker])
@@ -132,13 +116,13 @@ extension QueueConformance {
             _ = try await bench.claim(in: home)
             try await bench.advance(ms: 5000)
             while try await bench.watches.purge(partition: home, retention: .seconds(2)) {}
-            try bench.equal(try await bench.watches.snapshot(of: key) == nil, true, "purged")
+            try equal(try await bench.watches.snapshot(of: key) == nil, true, "purged")
             let over = try await bench.over(after: look, board)
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log, over.map(\.event), "the log")
-            try bench.equal(log.map(\.seq), [2], "seq")
+            try equal(log, over.map(\.event), "the log")
+            try equal(log.map(\.seq), [2], "seq")
         },
-        ConformanceCase("the newest hundred resolved incidents are kept") { bench in
+        Case("the newest hundred resolved incidents are kept") { bench in
             let look = try bench.some(try await bench.look(), "the first check")
             var board = look.board
             var over: [Incident] = []
@@ -149,14 +133,13 @@ extension QueueConformance {
             }
             _ = try await bench.end(look, board, over)
             let kept = try await bench.redis.incidents.incidents().resolved
-            try bench.equal(kept, over.suffix(IncidentList.resolvedMax).reversed(), "kept")
+            try equal(kept, over.suffix(IncidentList.resolvedMax).reversed(), "kept")
         },
     ]
 
     /// The endpoints with dead letters.
     static let deadLetters: [ConformanceCase] = [
-        ConformanceCase("endpoints with dead letters are found with count and newest delivery") {
-            bench in
+        Case("endpoints with dead letters are found with count and newest delivery") { bench in
             func bury(_ mark: DeliveryMark) async throws -> DeliveryID {
                 try await bench.deliveries.mark([mark])
                 let state = DeliveryState(cursor: 1, dead: [1])
@@ -165,35 +148,23 @@ extension QueueConformance {
                 return bench.deliveries.id(of: mark.endpoint, mark.watch)
             }
             let none = try await bench.deliveries.deadLetters(limit: 10)
-            try bench.equal(none, DeadLetters(), "without dead letters")
+            try equal(none, DeadLetters(), "without dead letters")
             let a = try bench.mark("1", "a.example").endpoint
             let b = try bench.mark("1", "b.example").endpoint
             _ = try await bury(try bench.mark("1", "a.example"))
             let newest = try await bury(try bench.mark("2", "a.example"))
             let other = try await bury(try bench.mark("1", "b.example"))
             let all = try await bench.deliveries.deadLetters(limit: 10)
-            try bench.equal(
-                all.endpoints.mapValues(\.count),
-                [a: 2, b: 1],
-                "dead letters per endpoint"
-            )
-            try bench.equal(
-                all.endpoints[a]?.newest,
-                newest,
-                "the newest delivery of the first endpoint"
-            )
-            try bench.equal(
-                all.endpoints[b]?.newest,
-                other,
-                "the newest delivery of the other endpoint"
-            )
+            try equal(all.endpoints.mapValues(\.count), [a: 2, b: 1], "dead letters per endpoint")
+            try equal(all.endpoints[a]?.newest, newest, "the newest delivery of the first endpoint")
+            try equal(all.endpoints[b]?.newest, other, "the newest delivery of the other endpoint")
             try bench.expect(all.isWhole, "the result is incomplete")
             let some = try await bench.deliveries.deadLetters(limit: 1)
             try bench.expect(!some.isWhole, "the limited result is complete")
-            try bench.equal(some.endpoints[a]?.count ?? 1, 1, "dead letters within the limit")
+            try equal(some.endpoints[a]?.count ?? 1, 1, "dead letters within the limit")
             try await bench.deliveries.mark([try bench.mark("1", "b.example")])
             let later = try await bench.deliveries.deadLetters(limit: 10)
-            try bench.equal(
+            try equal(
                 later.endpoints.mapValues(\.count),
                 [a: 2],
                 "dead letters after one delivery resumed"

@@ -5,7 +5,7 @@ import PollerTesting
 extension QueueConformance {
     /// The API keys.
     static let accessKeys: [ConformanceCase] = [
-        ConformanceCase("a key is read as created, with the store's time") { bench in
+        Case("a key is read as created, with the store's time") { bench in
             try await bench.advance(ms: 1234)
             let store = try bench.redis.keys
             let wanted = try AccessKey(
@@ -21,18 +21,16 @@ extension QueueConformance {
             guard case .created(let made) = try await store.create(wanted, digest: digest) else {
                 throw ConformanceFailure(message: "the key was not created")
             }
-            try bench.equal(made, wanted.stored(at: made.createdAt), "the created key")
-            try bench.equal(made.createdAt.ms > 0, true, "the key has the store's time")
+            try equal(made, wanted.stored(at: made.createdAt), "the created key")
+            try equal(made.createdAt.ms > 0, true, "the key has the store's time")
             let register = try await store.register()
-            try bench.equal(register.keys.map(\.key), [made], "the stored keys")
-            try bench.equal(register.keys.map(\.digest), [digest], "its digest")
-            try bench.equal(register.version, try await store.version(), "version")
+            try equal(register.keys.map(\.key), [made], "the stored keys")
+            try equal(register.keys.map(\.digest), [digest], "its digest")
+            try equal(register.version, try await store.version(), "version")
         },
-        ConformanceCase("the version of the keys grows with every change and survives the last key")
-        {
-            bench in
+        Case("the version of the keys grows with every change and survives the last key") { bench in
             let store = try bench.redis.keys
-            try bench.equal(try await store.version(), 0, "the version without keys")
+            try equal(try await store.version(), 0, "the version without keys")
             var seen: [Int64] = []
             for name in ["a", "b"] {
                 _ = try await store.create(bench.key(name), digest: KeyDigest(of: name))
@@ -42,12 +40,12 @@ extension QueueConformance {
                 _ = try await store.revoke(KeyID(unchecked: "key_\(name)"), mayBeLast: true)
                 seen.append(try await store.version())
             }
-            try bench.equal(seen, Array(Set(seen)).sorted(), "versions")
+            try equal(seen, Array(Set(seen)).sorted(), "versions")
             let register = try await store.register()
-            try bench.equal(register.keys.count, 0, "keys left")
-            try bench.equal(register.version, seen.last, "the version after all keys were revoked")
+            try equal(register.keys.count, 0, "keys left")
+            try equal(register.version, seen.last, "the version after all keys were revoked")
         },
-        ConformanceCase("the last admin key without an expiry cannot be revoked") { bench in
+        Case("the last admin key without an expiry cannot be revoked") { bench in
             let store = try bench.redis.keys
             let others = [
                 try bench.key("viewer", role: .viewer),
@@ -61,10 +59,10 @@ extension QueueConformance {
             guard case .revoked = try await store.revoke(a, mayBeLast: false) else {
                 throw ConformanceFailure(message: "one of two could not be revoked")
             }
-            try bench.equal(try await store.revoke(a, mayBeLast: false), .unknown, "again")
+            try equal(try await store.revoke(a, mayBeLast: false), .unknown, "again")
             let version = try await store.version()
-            try bench.equal(try await store.revoke(b, mayBeLast: false), .lastAdmin, "the last")
-            try bench.equal(try await store.version(), version, "the version without a change")
+            try equal(try await store.revoke(b, mayBeLast: false), .lastAdmin, "the last")
+            try equal(try await store.version(), version, "the version without a change")
             for key in others {
                 guard case .revoked = try await store.revoke(key.id, mayBeLast: false) else {
                     throw ConformanceFailure(message: "\(key.id) could not be revoked")
@@ -74,7 +72,7 @@ extension QueueConformance {
                 throw ConformanceFailure(message: "the last key could not be revoked with consent")
             }
         },
-        ConformanceCase("the last use is stored only for existing keys") { bench in
+        Case("the last use is stored only for existing keys") { bench in
             let store = try bench.redis.keys
             _ = try await store.create(bench.key("a"), digest: KeyDigest(of: "a"))
             let at = Timestamp(ms: 77)
@@ -82,15 +80,14 @@ extension QueueConformance {
             let version = try await store.version()
             try await store.note(used: [a: at, gone: at])
             let register = try await store.register()
-            try bench.equal(register.keys.map(\.key.lastUsedAt), [at], "last used")
-            try bench.equal(register.version, version, "the version without a change")
+            try equal(register.keys.map(\.key.lastUsedAt), [at], "last used")
+            try equal(register.version, version, "the version without a change")
             guard case .revoked(let last) = try await store.revoke(a, mayBeLast: true) else {
                 throw ConformanceFailure(message: "the key could not be revoked")
             }
-            try bench.equal(last.lastUsedAt, at, "the last use of the revoked key")
+            try equal(last.lastUsedAt, at, "the last use of the revoked key")
         },
-        ConformanceCase("a key created again under its ID replaces the first one") {
-            bench in
+        Case("a key created again under its ID replaces the first one") { bench in
             let store = try bench.redis.keys
             for number in 0..<RedisHarness.keysMax {
                 _ = try await store.create(
@@ -104,14 +101,13 @@ extension QueueConformance {
                 throw ConformanceFailure(message: "the same key was counted twice")
             }
             let register = try await store.register()
-            try bench.equal(register.keys.count, RedisHarness.keysMax, "keys")
+            try equal(register.keys.count, RedisHarness.keysMax, "keys")
             let digests = register.keys.map(\.digest)
-            try bench.equal(digests.contains(KeyDigest(of: "again")), true, "the new key is valid")
-            try bench.equal(digests.contains(KeyDigest(of: "n0")), false, "the first key is valid")
-            try bench.equal(register.version > version, true, "the version has risen")
+            try equal(digests.contains(KeyDigest(of: "again")), true, "the new key is valid")
+            try equal(digests.contains(KeyDigest(of: "n0")), false, "the first key is valid")
+            try equal(register.version > version, true, "the version has risen")
         },
-        ConformanceCase("the number of keys bound to some accounts has a limit") {
-            bench in
+        Case("the number of keys bound to some accounts has a limit") { bench in
             let store = try bench.redis.keys
             let mine: AccountSet = .some([try AccountID("a"), try AccountID("b")])
             let accountLimit = AccountKeyLimit(of: mine, countMax: 2)
@@ -130,7 +126,7 @@ extension QueueConformance {
             guard case .created = try await make("two", mine) else {
                 throw ConformanceFailure(message: "the second key was rejected")
             }
-            try bench.equal(try await make("three", mine), .tooManyOfAccounts(2), "the third key")
+            try equal(try await make("three", mine), .tooManyOfAccounts(2), "the third key")
             guard case .created = try await make("two", mine) else {
                 throw ConformanceFailure(message: "the same key was counted twice")
             }
@@ -139,7 +135,7 @@ extension QueueConformance {
                 throw ConformanceFailure(message: "the account limit applied to a key without one")
             }
         },
-        ConformanceCase("the total number of keys is limited") { bench in
+        Case("the total number of keys is limited") { bench in
             let store = try bench.redis.keys
             for number in 0..<RedisHarness.keysMax {
                 _ = try await store.create(
@@ -148,14 +144,14 @@ extension QueueConformance {
                 )
             }
             let one = try await store.create(bench.key("more"), digest: KeyDigest(of: "more"))
-            try bench.equal(one, .tooMany, "one more")
+            try equal(one, .tooMany, "one more")
             let n0 = KeyID(unchecked: "key_n0")
             _ = try await store.revoke(n0, mayBeLast: false)
             let now = try await store.register().keys.first?.key.createdAt ?? Timestamp(ms: 0)
             let short = try bench.key("short", expiresAt: now + .seconds(60))
             _ = try await store.create(short, digest: KeyDigest(of: "short"))
             let before = try await store.create(bench.key("more"), digest: KeyDigest(of: "more"))
-            try bench.equal(before, .tooMany, "one more next to a key that will expire")
+            try equal(before, .tooMany, "one more next to a key that will expire")
             try await bench.advance(ms: 120_000)
             guard
                 case .created = try await store.create(
@@ -164,7 +160,7 @@ extension QueueConformance {
                 )
             else { throw ConformanceFailure(message: "an expired key was counted") }
             let ids = try await store.register().keys.map(\.key.id)
-            try bench.equal(ids.contains(short.id), false, "the expired key is listed")
+            try equal(ids.contains(short.id), false, "the expired key is listed")
         },
     ]
 }

@@ -5,7 +5,7 @@ import PollerWatches
 
 extension QueueConformance {
     static let lanes: [ConformanceCase] = [
-        ConformanceCase("claims never exceed rate and burst in any window") { bench in
+        Case("claims never exceed rate and burst in any window") { bench in
             let limit = LaneLimit(ratePerSecond: 10, burst: 3, inFlightMax: 1000)
             let times = try await bench.claimTimes(limit, steps: 300, stepMs: 17, perClaim: 5)
             let origin = try bench.some(times.first, "a claim")
@@ -21,14 +21,13 @@ extension QueueConformance {
                 }
             }
         },
-        ConformanceCase("a busy lane is served at its full rate") { bench in
+        Case("a busy lane is served at its full rate") { bench in
             let limit = LaneLimit(ratePerSecond: 20, burst: 5, inFlightMax: 1000)
             let times = try await bench.claimTimes(limit, steps: 401, stepMs: 5, perClaim: 50)
             // Two seconds: the burst at once, then one every 50 ms.
-            try bench.equal(times.count, 45, "claims within 2 s")
+            try equal(times.count, 45, "claims within 2 s")
         },
-        ConformanceCase("an idle lane may burst again, but does not save up more than a burst") {
-            bench in
+        Case("an idle lane may burst again, but does not save up more than a burst") { bench in
             let key = bench.key("1")
             let limit = LaneLimit(ratePerSecond: 10, burst: 3, inFlightMax: 1000)
             let keys = (0..<12).map { bench.key("\($0)") }
@@ -43,37 +42,37 @@ extension QueueConformance {
                 counts.append(claim.leases.count)
                 try await bench.advance(ms: 60_000)
             }
-            try bench.equal(counts, [3, 3, 3], "claims after a minute each")
+            try equal(counts, [3, 3, 3], "claims after a minute each")
         },
-        ConformanceCase("a claim reports when the rate allows the next one") { bench in
+        Case("a claim reports when the rate allows the next one") { bench in
             let limit = LaneLimit(ratePerSecond: 4, burst: 2, inFlightMax: 1000)
             let keys = (0..<5).map { bench.key("\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             let home = bench.partition(of: keys[0])
             let first = try await bench.claim(in: home, lane: limit)
-            try bench.equal(first.leases.count, 2, "the burst")
-            try bench.equal(first.nextReady, first.now + .milliseconds(250), "next ready")
+            try equal(first.leases.count, 2, "the burst")
+            try equal(first.nextReady, first.now + .milliseconds(250), "next ready")
             try await bench.advance(ms: 249)
             let early = try await bench.claim(in: home, lane: limit)
-            try bench.equal(early.leases.count, 0, "1 ms early")
+            try equal(early.leases.count, 0, "1 ms early")
             try await bench.advance(ms: 1)
             let second = try await bench.claim(in: home, lane: limit)
-            try bench.equal(second.leases.count, 1, "on time")
+            try equal(second.leases.count, 1, "on time")
         },
-        ConformanceCase("no lane holds more leases than it has slots") { bench in
+        Case("no lane holds more leases than it has slots") { bench in
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 3)
             let keys = (0..<10).map { bench.key("\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             let home = bench.partition(of: keys[0])
             let early = try await bench.claim(in: home, limit: 2, lane: limit)
-            try bench.equal(early.fullLanes, [], "full lanes while a slot is left")
+            try equal(early.fullLanes, [], "full lanes while a slot is left")
             let last = try await bench.claim(in: home, lane: limit)
-            try bench.equal(last.fullLanes, [keys[0].lane], "full lanes after the last slot")
+            try equal(last.fullLanes, [keys[0].lane], "full lanes after the last slot")
             let (first, second) = (early.leases, last.leases)
             let third = try await bench.claim(in: home, lane: limit)
             let counts = [first.count, second.count, third.leases.count]
-            try bench.equal(counts, [2, 1, 0], "leases of each claim")
-            try bench.equal(
+            try equal(counts, [2, 1, 0], "leases of each claim")
+            try equal(
                 third.nextReady,
                 third.now + ConformanceBench.lease,
                 "next ready of a full lane"
@@ -82,10 +81,10 @@ extension QueueConformance {
             _ = try await bench.watches.release([first[1].ref])
             _ = try await bench.commit(second[0], .close(.gone))
             let again = try await bench.claim(in: home, lane: limit)
-            try bench.equal(again.leases.count, 3, "leases after commit, release and close")
-            try bench.equal(again.fullLanes, [keys[0].lane], "full lanes once more")
+            try equal(again.leases.count, 3, "leases after commit, release and close")
+            try equal(again.fullLanes, [keys[0].lane], "full lanes once more")
         },
-        ConformanceCase("the slots of expired leases are freed with their items") { bench in
+        Case("the slots of expired leases are freed with their items") { bench in
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 2)
             let keys = (0..<8).map { bench.key("\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
@@ -93,13 +92,13 @@ extension QueueConformance {
             // Three rounds: after that the items are suspected of killing their workers.
             for round in 0..<3 {
                 let claim = try await bench.claim(in: home, lane: limit)
-                try bench.equal(claim.leases.count, 2, "leases in round \(round)")
+                try equal(claim.leases.count, 2, "leases in round \(round)")
                 let full = try await bench.claim(in: home, lane: limit)
-                try bench.equal(full.leases.count, 0, "leases of a full lane in round \(round)")
+                try equal(full.leases.count, 0, "leases of a full lane in round \(round)")
                 try await bench.advance(ms: Int(ConformanceBench.lease.ms))
             }
         },
-        ConformanceCase("a wake comes when a slot of a full lane is freed") { bench in
+        Case("a wake comes when a slot of a full lane is freed") { bench in
             let limit = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
             let keys = [bench.key("1"), bench.key("2")]
             let home = bench.partition(of: keys[0])
@@ -113,7 +112,7 @@ extension QueueConformance {
                 try await bench.advance(ms: 1)
             }
         },
-        ConformanceCase("a lane at its limit does not block other lanes") { bench in
+        Case("a lane at its limit does not block other lanes") { bench in
             let limit = LaneLimit(ratePerSecond: 1, burst: 1, inFlightMax: 1)
             let accounts = bench.accounts(4)
             let home = bench.partition(of: bench.key("0", account: accounts[0]))
@@ -127,10 +126,10 @@ extension QueueConformance {
             }
             let claim = try await bench.claim(in: home, lane: limit)
             let lanes = Set(claim.leases.map(\.lane))
-            try bench.equal(lanes.count, 4, "lanes served")
-            try bench.equal(claim.leases.count, 4, "leases")
+            try equal(lanes.count, 4, "lanes served")
+            try equal(claim.leases.count, 4, "leases")
         },
-        ConformanceCase("overdue lanes take turns") { bench in
+        Case("overdue lanes take turns") { bench in
             let accounts = bench.accounts(3)
             let home = bench.partition(of: bench.key("0", account: accounts[0]))
             for account in accounts {
@@ -143,13 +142,13 @@ extension QueueConformance {
             var served: Set<LaneID> = []
             for _ in accounts {
                 let claim = try await bench.claim(in: home, limit: 10)
-                try bench.equal(claim.leases.count, 10, "leases of a claim")
+                try equal(claim.leases.count, 10, "leases of a claim")
                 served.formUnion(claim.leases.map(\.lane))
                 try await bench.advance(ms: 1)
             }
-            try bench.equal(served.count, 3, "lanes served by as many claims")
+            try equal(served.count, 3, "lanes served by as many claims")
         },
-        ConformanceCase("all overdue items of all lanes are claimed") { bench in
+        Case("all overdue items of all lanes are claimed") { bench in
             let accounts = bench.accounts(3)
             let home = bench.partition(of: bench.key("0", account: accounts[0]))
             var all: Set<WatchKey> = []
@@ -163,8 +162,8 @@ extension QueueConformance {
                 taken += try await bench.claim(in: home, limit: 7).leases.map(\.item.key)
                 try await bench.advance(ms: 1)
             }
-            try bench.equal(taken.count, all.count, "leases")
-            try bench.equal(Set(taken), all, "watches")
+            try equal(taken.count, all.count, "leases")
+            try equal(Set(taken), all, "watches")
         },
     ]
 }

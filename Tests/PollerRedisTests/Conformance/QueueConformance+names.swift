@@ -5,49 +5,48 @@ import PollerTesting
 extension QueueConformance {
     /// The names of registered endpoints.
     static let names: [ConformanceCase] = [
-        ConformanceCase("a name is unique among the endpoints of an account") { bench in
+        Case("a name is unique among the endpoints of an account") { bench in
             let store = bench.harness.endpoints
             let first = try await bench.create(bench.endpoint("a") { $0.name = "crm" })
-            try bench.equal(first.name, "crm", "the name of the created endpoint")
+            try equal(first.name, "crm", "the name of the created endpoint")
             let twin = try bench.endpoint("b") { $0.name = "crm" }
             let refused = try await store.create(twin, request: nil)
-            try bench.equal(refused, .nameTaken(by: first.id), "the same name")
+            try equal(refused, .nameTaken(by: first.id), "the same name")
             try await bench.create(bench.endpoint("c", account: "acct_b") { $0.name = "crm" })
             try await bench.create(bench.endpoint("d") { $0.name = "CRM" })
             let counts = try await store.counts(of: [first.account])
-            try bench.equal(counts, [2], "endpoints of the account")
+            try equal(counts, [2], "endpoints of the account")
             _ = try await store.remove(first.id)
             let created = try await store.create(twin, request: nil)
             guard case .created = created else {
                 throw ConformanceFailure(message: "the name of a removed endpoint: \(created)")
             }
         },
-        ConformanceCase("a name can be changed and freed, and changes of other fields keep it") {
-            bench in
+        Case("a name can be changed and freed, and changes of other fields keep it") { bench in
             let store = bench.harness.endpoints
             let first = try await bench.create(bench.endpoint("a") { $0.name = "crm" })
             let second = try await bench.create(bench.endpoint("b"))
             let edit = try await store.edit(second.id, while: { _ in true }) { endpoint, _ in
                 endpoint.name = "crm"
             }
-            try bench.equal(edit, .nameTaken(by: first.id), "a rename to a name that is taken")
-            try bench.equal(try await bench.stored(second.id).endpoint.name, nil, "its name")
+            try equal(edit, .nameTaken(by: first.id), "a rename to a name that is taken")
+            try equal(try await bench.stored(second.id).endpoint.name, nil, "its name")
             _ = try await store.update(first.id) { endpoint, _ in endpoint.coalesces = true }
             let still = try await store.create(
                 bench.endpoint("c") { $0.name = "crm" },
                 request: nil
             )
-            try bench.equal(still, .nameTaken(by: first.id), "the name after another change")
+            try equal(still, .nameTaken(by: first.id), "the name after another change")
             _ = try await store.update(first.id) { endpoint, _ in endpoint.name = "erp" }
             let renamed = try await store.update(second.id) { endpoint, _ in endpoint.name = "crm" }
-            try bench.equal(renamed?.name, "crm", "a name that was freed by a rename")
+            try equal(renamed?.name, "crm", "a name that was freed by a rename")
             _ = try await store.update(second.id) { endpoint, _ in endpoint.name = nil }
             try await bench.create(bench.endpoint("d") { $0.name = "crm" })
             let page = try await bench.list(limit: 9)
             let names = Set(page.items.compactMap(\.name))
-            try bench.equal(names, ["crm", "erp"], "names in a list")
+            try equal(names, ["crm", "erp"], "names in a list")
         },
-        ConformanceCase("one of many simultaneous creations gets the name") { bench in
+        Case("one of many simultaneous creations gets the name") { bench in
             let made = try await withThrowingTaskGroup(of: EndpointCreation.self) { group in
                 for number in 0..<20 {
                     let endpoint = try bench.endpoint("n\(number)") { $0.name = "Lager Köln" }
@@ -60,9 +59,9 @@ extension QueueConformance {
             let winners = made.compactMap { creation in
                 if case .created(let endpoint) = creation { endpoint.id } else { nil }
             }
-            try bench.equal(winners.count, 1, "endpoints created")
+            try equal(winners.count, 1, "endpoints created")
             let others = made.filter { $0 == .nameTaken(by: winners[0]) }
-            try bench.equal(others.count, 19, "creations rejected with the ID of the holder")
+            try equal(others.count, 19, "creations rejected with the ID of the holder")
         },
     ]
 }

@@ -6,8 +6,7 @@ import PollerWatches
 
 extension QueueConformance {
     static let newest: [ConformanceCase] = [
-        ConformanceCase("watches are listed newest first, with any filters") {
-            bench in
+        Case("watches are listed newest first, with any filters") { bench in
             var keys: [WatchKey] = []
             for number in 0..<40 {
                 let kind: SourceKind = number % 3 == 0 ? .paymentIntent : .source
@@ -26,7 +25,7 @@ extension QueueConformance {
                 func expect(_ query: ListQuery, _ wanted: [Int], _ name: String) async throws {
                     let listed = try await bench.list(query).map(\.watch.key.source.description)
                     let sources = wanted.map { keys[$0].source.description }
-                    try bench.equal(listed, sources, "\(name) in pages of \(limit)")
+                    try equal(listed, sources, "\(name) in pages of \(limit)")
                 }
                 try await expect(ListQuery(limit: limit), newest, "all")
                 try await expect(
@@ -53,7 +52,7 @@ extension QueueConformance {
                 )
             }
         },
-        ConformanceCase(
+        Case(
             "a list continues at its position while watches are added, closed and polled"
         ) { bench in
             var keys: [WatchKey] = []
@@ -79,9 +78,9 @@ extension QueueConformance {
                 try await bench.advance(ms: 2)
                 added += 1
             } while cursor != nil
-            try bench.equal(listed, keys.reversed(), "watches that existed at the start")
+            try equal(listed, keys.reversed(), "watches that existed at the start")
         },
-        ConformanceCase(
+        Case(
             "a restarted watch is listed first, and a purged watch is not listed"
         ) { bench in
             let keys = (0..<5).map { bench.key("\($0)", account: "acct_\($0 % 2)") }
@@ -92,7 +91,7 @@ extension QueueConformance {
             func expect(_ wanted: [Int], _ state: ListQuery.State? = nil) async throws {
                 for limit in [1, 9] {
                     let listed = try await bench.list(ListQuery(state: state, limit: limit))
-                    try bench.equal(
+                    try equal(
                         listed.map(\.watch.key),
                         wanted.map { keys[$0] },
                         "\(state?.rawValue ?? "all") in pages of \(limit)"
@@ -117,7 +116,7 @@ extension QueueConformance {
             try await expect([1, 4, 2, 0])
             try await expect([], .closed)
         },
-        ConformanceCase("watches that were created together are each listed once") { bench in
+        Case("watches that were created together are each listed once") { bench in
             let keys = (0..<450).map { bench.key("\($0)") }
             try await bench.enqueue(keys)
             for key in keys.prefix(150) { _ = try await bench.watches.cancel(key) }
@@ -125,13 +124,12 @@ extension QueueConformance {
                 (nil, keys[...]), (ListQuery.State.closed, keys[..<150]), (.open, keys[150...]),
             ] {
                 let listed = try await bench.list(ListQuery(state: state, limit: 40))
-                try bench.equal(listed.count, wanted.count, "\(state?.rawValue ?? "all")")
+                try equal(listed.count, wanted.count, "\(state?.rawValue ?? "all")")
                 let found = Set(listed.map(\.watch.key))
-                try bench.equal(found, Set(wanted), "\(state?.rawValue ?? "all")")
+                try equal(found, Set(wanted), "\(state?.rawValue ?? "all")")
             }
         },
-        ConformanceCase("deliveries are listed newest first, also after their state has changed") {
-            bench in
+        Case("deliveries are listed newest first, also after their state has changed") { bench in
             var marks: [DeliveryMark] = []
             for number in 0..<18 {
                 marks.append(try bench.mark("\(number)", "h\(number % 3).example"))
@@ -140,7 +138,7 @@ extension QueueConformance {
             }
             func expect(_ wanted: [Int], _ state: DeliverySnapshot.State? = nil) async throws {
                 let listed = try await bench.list(state).map(\.delivery.watch)
-                try bench.equal(listed, wanted.map { marks[$0].watch }, "\(state, default: "all")")
+                try equal(listed, wanted.map { marks[$0].watch }, "\(state, default: "all")")
             }
             let newest = Array((0..<18).reversed())
             try await expect(newest)
@@ -161,7 +159,7 @@ extension QueueConformance {
             try await expect(newest)
             try await expect([16, 9, 2], .done)
             let own = try await bench.list(nil, of: marks[0].endpoint).map(\.delivery.watch)
-            try bench.equal(
+            try equal(
                 own,
                 newest.filter { $0 % 3 == 0 }.map { marks[$0].watch },
                 "deliveries to one endpoint"

@@ -6,10 +6,8 @@ import PollerWatches
 extension QueueConformance {
     /// The notes of a watch.
     static let notes: [ConformanceCase] = [
-        ConformanceCase("a note is read as written, with the store's time, and changes no watch") {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a note is read as written, with the store's time, and changes no watch") { bench in
+            let key = try await bench.enqueued("1")
             let before = try await bench.snapshot(key)
             let notes = [
                 WatchNote(.hint, "charge.\"ä\"", by: WatchNote.webhook),
@@ -18,36 +16,29 @@ extension QueueConformance {
             ]
             for note in notes { try await bench.watches.note(note, of: key) }
             let kept = try await bench.watches.notes(of: key)
-            try bench.equal(kept.map(\.note), notes, "the notes")
-            try bench.equal(
-                kept.allSatisfy { $0.at.ms > 0 },
-                true,
-                "the notes have the store's time"
-            )
-            try bench.equal(try await bench.snapshot(key), before, "the watch")
+            try equal(kept.map(\.note), notes, "the notes")
+            try equal(kept.allSatisfy { $0.at.ms > 0 }, true, "the notes have the store's time")
+            try equal(try await bench.snapshot(key), before, "the watch")
         },
-        ConformanceCase("no note is stored for an unknown watch") { bench in
+        Case("no note is stored for an unknown watch") { bench in
             let key = bench.key("1")
             try await bench.watches.note(WatchNote(.visit, "page"), of: key)
             try await bench.enqueue(key)
-            try bench.equal(try await bench.watches.notes(of: key), [], "notes")
+            try equal(try await bench.watches.notes(of: key), [], "notes")
         },
-        ConformanceCase("the same note is stored once a minute, despite other notes in between") {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("the same note is stored once a minute, despite other notes in between") { bench in
+            let key = try await bench.enqueued("1")
             for ms in [0, 30_000, 29_000, 2000, 61_000] {
                 try await bench.advance(ms: ms)
                 try await bench.watches.note(WatchNote(.visit, "page"), of: key)
                 try await bench.watches.note(WatchNote(.hint, "charge.\(ms)"), of: key)
             }
             let kept = try await bench.watches.notes(of: key)
-            try bench.equal(kept.count { $0.note.kind == .visit }, 3, "visits")
-            try bench.equal(kept.count { $0.note.kind == .hint }, 5, "hints")
+            try equal(kept.count { $0.note.kind == .visit }, 3, "visits")
+            try equal(kept.count { $0.note.kind == .hint }, 5, "hints")
         },
-        ConformanceCase("the newest notes are kept, also from an earlier run") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("the newest notes are kept, also from an earlier run") { bench in
+            let key = try await bench.enqueued("1")
             for number in 1...WatchNote.countMax {
                 try await bench.watches.note(WatchNote(.hint, "\(number)"), of: key)
             }
@@ -55,13 +46,12 @@ extension QueueConformance {
             try await bench.watches.note(WatchNote(.deed, "cancelWatch", by: "ann"), of: key)
             try await bench.enqueue(key)
             let kept = try await bench.watches.notes(of: key)
-            try bench.equal(kept.count, WatchNote.countMax, "notes")
-            try bench.equal(kept.first?.note.what, "2", "the oldest")
-            try bench.equal(kept.last?.note.by, "ann", "the newest")
+            try equal(kept.count, WatchNote.countMax, "notes")
+            try equal(kept.first?.note.what, "2", "the oldest")
+            try equal(kept.last?.note.by, "ann", "the newest")
         },
-        ConformanceCase("notes are purged with their watch") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("notes are purged with their watch") { bench in
+            let key = try await bench.enqueued("1")
             try await bench.watches.note(WatchNote(.visit, "page"), of: key)
             _ = try await bench.watches.cancel(key)
             try await bench.advance(ms: 10_000)
@@ -71,7 +61,7 @@ extension QueueConformance {
                 refundableRetention: .zero
             )
             try await bench.enqueue(key)
-            try bench.equal(try await bench.watches.notes(of: key), [], "notes")
+            try equal(try await bench.watches.notes(of: key), [], "notes")
         },
     ]
 }

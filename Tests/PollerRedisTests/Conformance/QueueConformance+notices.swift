@@ -15,10 +15,8 @@ extension QueueConformance {
 
     /// Events of an item that are recorded outside of its turns.
     static let notices: [ConformanceCase] = [
-        ConformanceCase("a notice is recorded once in log and outbox and keeps the due time") {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a notice is recorded once in log and outbox and keeps the due time") { bench in
+            let key = try await bench.enqueued("1")
             let due = try await bench.snapshot(key).nextPollAt
             for _ in 1...2 {
                 try bench.expect(
@@ -28,33 +26,22 @@ extension QueueConformance {
             }
             _ = try await bench.watches.announce(notice("srcmn_2"), of: key)
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(
-                log.map(\.type),
-                ["mandate.notification", "mandate.notification"],
-                "types"
-            )
-            try bench.equal(log.map(\.mandate?.id), ["srcmn_1", "srcmn_2"], "notices")
-            try bench.equal(log.first?.mandate, notice("srcmn_1"), "the notice as announced")
-            try bench.equal(log.map(\.seq), [1, 2], "seq")
-            let entries = try await bench.outbox.entries(
-                partition: bench.partition(of: key),
-                after: "0",
-                limit: 10
-            )
-            try bench.equal(entries.map(\.event.json), log.map(\.json), "outbox")
+            try equal(log.map(\.type), ["mandate.notification", "mandate.notification"], "types")
+            try equal(log.map(\.mandate?.id), ["srcmn_1", "srcmn_2"], "notices")
+            try equal(log.first?.mandate, notice("srcmn_1"), "the notice as announced")
+            try equal(log.map(\.seq), [1, 2], "seq")
+            let entries = try await bench.entries(of: key)
+            try equal(entries.map(\.event.json), log.map(\.json), "outbox")
             let snapshot = try await bench.snapshot(key)
-            try bench.equal(snapshot.nextPollAt, due, "the next poll")
-            try bench.equal(snapshot.closed, nil, "still open")
+            try equal(snapshot.nextPollAt, due, "the next poll")
+            try equal(snapshot.closed, nil, "still open")
         },
-        ConformanceCase(
-            "a notice makes a poll in flight stale, and the watch is polled again at once"
-        ) {
+        Case("a notice makes a poll in flight stale, and the watch is polled again at once") {
             bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+            let key = try await bench.enqueued("1")
             let lease = try await bench.take(key)
             _ = try await bench.watches.announce(notice("srcmn_1"), of: key)
-            try bench.equal(
+            try equal(
                 try await bench.commit(lease, .next(after: .zero), status: "pending"),
                 .leaseLost,
                 "the stale commit"
@@ -63,15 +50,11 @@ extension QueueConformance {
             try bench.expect(again.ref.token > lease.ref.token, "the token did not rise")
             _ = try await bench.commit(again, .next(after: .zero), status: "pending")
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log.map(\.type), ["mandate.notification", "source.pending"], "types")
-            try bench.equal(log.map(\.seq), [1, 2], "seq")
+            try equal(log.map(\.type), ["mandate.notification", "source.pending"], "types")
+            try equal(log.map(\.seq), [1, 2], "seq")
         },
-        ConformanceCase(
-            "a notice about a closed watch is recorded in a new run that closes alike"
-        ) {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a notice about a closed watch is recorded in a new run that closes alike") { bench in
+            let key = try await bench.enqueued("1")
             _ = try await bench.commit(
                 try await bench.take(key),
                 .close(.settled),
@@ -82,17 +65,15 @@ extension QueueConformance {
                 "the notice was rejected"
             )
             let snapshot = try await bench.snapshot(key)
-            try bench.equal(snapshot.closed, .settled, "the close reason")
-            try bench.equal(snapshot.watch.run, 2, "run")
+            try equal(snapshot.closed, .settled, "the close reason")
+            try equal(snapshot.watch.run, 2, "run")
             let last = try bench.some(snapshot.lastEvent, "the event")
-            try bench.equal(last.closed, .settled, "the close reason of the event")
-            try bench.equal(last.status?.description, "consumed", "the status of the event")
-            try bench.equal(last.run, 2, "its run")
+            try equal(last.closed, .settled, "the close reason of the event")
+            try equal(last.status?.description, "consumed", "the status of the event")
+            try equal(last.run, 2, "its run")
         },
-        ConformanceCase("the age of a closed watch counts from its last notice") {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("the age of a closed watch counts from its last notice") { bench in
+            let key = try await bench.enqueued("1")
             _ = try await bench.commit(
                 try await bench.take(key),
                 .close(.settled),
@@ -107,32 +88,29 @@ extension QueueConformance {
                     retention: .seconds(1000)
                 ) {}
                 let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-                try bench.equal(log.count, count, "events \(wait) ms later")
+                try equal(log.count, count, "events \(wait) ms later")
             }
         },
-        ConformanceCase("a notice during a review keeps it a single poll that reports only changes")
-        {
-            bench in
+        Case("a notice during a review keeps it a single poll that reports only changes") { bench in
             let key = bench.key("1")
             let memory = PaymentMemory(payment: "k3f9a2", money: bench.money)
             try await bench.enqueue(key)
             _ = try await bench.watches.commit([
                 bench.eventCommit(try await bench.take(key), [.status], .close(.settled), memory)
             ])
-            try bench.equal(try await bench.watches.hint(key, of: .money), true, "opened")
+            try equal(try await bench.watches.hint(key, of: .money), true, "opened")
             for number in 1...2 {
                 _ = try await bench.watches.announce(notice("srcmn_\(number)"), of: key)
                 let lease = try await bench.take(key)
                 try bench.expect(lease.item.isReview, "the poll is no longer a review")
-                try bench.equal(lease.item.seq, 1 + number, "seq")
+                try equal(lease.item.seq, 1 + number, "seq")
                 _ = try await bench.watches.release([lease.ref])
             }
             _ = try await bench.commit(try await bench.take(key), .close(.settled))
-            try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
-            try bench.equal(try await bench.snapshot(key).watch.seq, 3, "seq after the review")
+            try equal(try await bench.snapshot(key).closed, .settled, "closed")
+            try equal(try await bench.snapshot(key).watch.seq, 3, "seq after the review")
         },
-        ConformanceCase("no notice is recorded for an unknown or cancelled watch") {
-            bench in
+        Case("no notice is recorded for an unknown or cancelled watch") { bench in
             let key = bench.key("1")
             let unknown = try await bench.watches.announce(notice("srcmn_1"), of: key)
             try bench.expect(!unknown, "a notice about an unknown watch was recorded")
@@ -141,7 +119,7 @@ extension QueueConformance {
             let cancelled = try await bench.watches.announce(notice("srcmn_1"), of: key)
             try bench.expect(!cancelled, "a notice about a cancelled watch was recorded")
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log.map(\.type), ["watch.cancelled"], "types")
+            try equal(log.map(\.type), ["watch.cancelled"], "types")
         },
     ]
 }

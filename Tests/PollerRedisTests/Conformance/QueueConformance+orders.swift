@@ -9,54 +9,43 @@ import PollerWatches
 extension QueueConformance {
     /// The order that a watch pays.
     static let paidOrders: [ConformanceCase] = [
-        ConformanceCase("the shop's order is in the snapshot, the lease and each event") {
-            bench in
+        Case("the shop's order is in the snapshot, the lease and each event") { bench in
             let key = bench.key("1")
             let order = OrderID(unchecked: String(repeating: "A", count: OrderID.lengthMax))
             let secret = ClientSecret(unchecked: "src_1_client_secret_x")
             let new = try NewWatch(key: key, clientSecret: secret, charge: .whole, order: order)
             _ = try await bench.watches.enqueue([new])
-            try bench.equal(
-                try await bench.snapshot(key).watch.order,
-                order,
-                "the order in the snapshot"
-            )
+            try equal(try await bench.snapshot(key).watch.order, order, "the order in the snapshot")
             let lease = try await bench.take(key)
-            try bench.equal(lease.item.order, order, "the order in the lease")
-            try bench.equal(lease.item.clientSecret, secret, "the secret in the lease")
-            try bench.equal(lease.item.charge, .whole, "the charge in the lease")
+            try equal(lease.item.order, order, "the order in the lease")
+            try equal(lease.item.clientSecret, secret, "the secret in the lease")
+            try equal(lease.item.charge, .whole, "the charge in the lease")
             _ = try await bench.commit(lease, .next(after: .zero), status: "pending")
             _ = try await bench.watches.cancel(key)
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log.map(\.order), [order, order], "the order in the events")
+            try equal(log.map(\.order), [order, order], "the order in the events")
         },
-        ConformanceCase("the first order of a watch applies to every join, until a restart") {
-            bench in
+        Case("the first order of a watch applies to every join, until a restart") { bench in
             let key = bench.key("1")
             let (first, second) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
             try await bench.enqueue(key)
-            try bench.equal(try await bench.snapshot(key).watch.order, nil, "at first")
+            try equal(try await bench.snapshot(key).watch.order, nil, "at first")
             for order in [first, second, nil] {
                 let outcome = try await bench.watches.enqueue([
                     try NewWatch(key: key, order: order)
                 ]).first?.outcome
                 let isOther = order == second
-                try bench.equal(
-                    outcome,
-                    isOther ? .refused(.otherOrder(first)) : .joined,
-                    "outcome"
-                )
-                try bench.equal(try await bench.snapshot(key).watch.order, first, "after a join")
+                try equal(outcome, isOther ? .refused(.otherOrder(first)) : .joined, "outcome")
+                try equal(try await bench.snapshot(key).watch.order, first, "after a join")
             }
             for order in [second, nil] {
                 _ = try await bench.watches.cancel(key)
                 _ = try await bench.watches.enqueue([try NewWatch(key: key, order: order)])
                 let watch = try await bench.snapshot(key).watch
-                try bench.equal(watch.order, order, "after a restart")
+                try equal(watch.order, order, "after a restart")
             }
         },
-        ConformanceCase("a call with another order than that of an open watch writes nothing") {
-            bench in
+        Case("a call with another order than that of an open watch writes nothing") { bench in
             let (key, other) = (bench.key("1"), bench.key("2"))
             let elsewhere = bench.key("3", account: "acct_b")
             let (first, second) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
@@ -70,7 +59,7 @@ extension QueueConformance {
                 try NewWatch(key: key, metadata: #"{"a":"c"}"#),
             ]
             let results = try await bench.watches.enqueue(newWatches, reading: true)
-            try bench.equal(
+            try equal(
                 results.map(\.outcome),
                 [
                     .refused(.notTried), .refused(.notTried), .refused(.otherOrder(first)),
@@ -78,7 +67,7 @@ extension QueueConformance {
                 ],
                 "outcomes"
             )
-            try bench.equal(try await bench.snapshot(key), before, "the watch")
+            try equal(try await bench.snapshot(key), before, "the watch")
             for new in [other, elsewhere] {
                 try bench.expect(
                     try await bench.watches.snapshot(of: new) == nil,
@@ -87,52 +76,48 @@ extension QueueConformance {
             }
             // The same order joins, and its result has the payment, which the order takes over.
             let joined = try await bench.watches.enqueue([try NewWatch(key: key, order: first)])
-            try bench.equal(joined.first?.outcome, .joined, "outcome with the same order")
+            try equal(joined.first?.outcome, .joined, "outcome with the same order")
             let read = try await bench.snapshot(key)
-            try bench.equal(read.watch.order, first, "the stored order")
+            try equal(read.watch.order, first, "the stored order")
             let payment = try bench.some(joined.first?.payment, "the payment")
-            try bench.equal(payment, read.payment, "the payment")
+            try equal(payment, read.payment, "the payment")
             // A closed watch starts again for any order.
             _ = try await bench.watches.cancel(key)
             let again = try await bench.watches.enqueue([try NewWatch(key: key, order: second)])
-            try bench.equal(again.first?.outcome, .restarted, "outcome for a closed watch")
+            try equal(again.first?.outcome, .restarted, "outcome for a closed watch")
         },
-        ConformanceCase("of two orders for one source in a call, the first applies") { bench in
+        Case("of two orders for one source in a call, the first applies") { bench in
             let key = bench.key("1")
             let (first, second) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
             let results = try await bench.watches.enqueue(
                 try [first, second].map { try NewWatch(key: key, order: $0) }
             )
-            try bench.equal(
-                results.map(\.outcome),
-                [.created, .refused(.otherOrder(first))],
-                "outcomes"
-            )
-            try bench.equal(try await bench.snapshot(key).watch.order, first, "the order")
+            try equal(results.map(\.outcome), [.created, .refused(.otherOrder(first))], "outcomes")
+            try equal(try await bench.snapshot(key).watch.order, first, "the order")
         },
-        ConformanceCase("a watch reopened by a hint keeps its order") { bench in
+        Case("a watch reopened by a hint keeps its order") { bench in
             let key = bench.key("1")
             let order = OrderID(unchecked: "A77")
             _ = try await bench.watches.enqueue([try NewWatch(key: key, order: order)])
             _ = try await bench.commit(try await bench.take(key), .close(.expired))
             try bench.expect(try await bench.watches.hint(key), "the hint did not reopen the watch")
-            try bench.equal(try await bench.take(key).item.order, order, "the order")
+            try equal(try await bench.take(key).item.order, order, "the order")
         },
     ]
 
     /// The order store.
     static let orders: [ConformanceCase] = [
-        ConformanceCase("an order is read as stored, and each version is written once") { bench in
+        Case("an order is read as stored, and each version is written once") { bench in
             let key = bench.order("A77")
-            try bench.equal(try await bench.redis.orders.order(key), nil, "at first")
+            try equal(try await bench.redis.orders.order(key), nil, "at first")
             var order = Order(key: key)
             _ = order.note(bench.key("1"), seq: 3, bench.payment(.failed))
             _ = order.take(bench.key("1"), seq: 3)
             try bench.expect(try await bench.store(order, over: 0), "the first")
             let known = try bench.some(try await bench.redis.orders.order(key), "the order")
-            try bench.equal(known.members, order.members, "members")
-            try bench.equal(known.right, order.right, "the right")
-            try bench.equal(known.version, 2, "version")
+            try equal(known.members, order.members, "members")
+            try equal(known.right, order.right, "the right")
+            try equal(known.version, 2, "version")
             try bench.expect(known.createdAt != nil, "the order has no creation time")
             try bench.expect(
                 !(try await bench.store(order, over: 0)),
@@ -147,78 +132,71 @@ extension QueueConformance {
                 !(try await bench.store(other, over: 2)),
                 "a second write over a version was accepted"
             )
-            try bench.equal(try await bench.redis.orders.order(key), later, "the stored order")
+            try equal(try await bench.redis.orders.order(key), later, "the stored order")
             let closed = try await bench.watches.stats().closed
-            try bench.equal(closed, 0, "closed watches")
+            try equal(closed, 0, "closed watches")
         },
-        ConformanceCase("the events of an order are recorded with it, once and in order") {
-            bench in
+        Case("the events of an order are recorded with it, once and in order") { bench in
             let service = OrderService(try bench.redis.orders)
             let key = bench.order("A77")
             let paid = bench.paymentEvent(.paid, by: bench.key("1"), seq: 1)
             let first = try await service.note(paid)
-            try bench.equal(first.map(\.type), ["order.paid"], "the first")
-            try bench.equal(try await service.note(paid).count, 0, "events of a repeat")
+            try equal(first.map(\.type), ["order.paid"], "the first")
+            try equal(try await service.note(paid).count, 0, "events of a repeat")
             let second = try await service.note(
                 bench.paymentEvent(.paid, by: bench.key("2"), seq: 4)
             )
-            try bench.equal(second.map(\.type), ["order.paid", "order.paid_twice"], "the second")
+            try equal(second.map(\.type), ["order.paid", "order.paid_twice"], "the second")
             let published = (first + second).map(\.json)
             let log = try await bench.watches.events(of: key.watch, after: 0, limit: 10)
-            try bench.equal(log.map(\.json), published, "log")
-            try bench.equal(log.map(\.seq), [1, 2, 3], "seq")
-            let entries = try await bench.outbox.entries(
-                partition: bench.partition(of: key.watch),
-                after: "0",
-                limit: 10
-            )
-            try bench.equal(entries.map(\.event.json), published, "outbox")
+            try equal(log.map(\.json), published, "log")
+            try equal(log.map(\.seq), [1, 2, 3], "seq")
+            let entries = try await bench.entries(of: key.watch)
+            try equal(entries.map(\.event.json), published, "outbox")
             let order = try bench.some(try await bench.redis.orders.order(key), "the order")
-            try bench.equal(order.seq, 3, "the order's seq")
-            try bench.equal(order.createdAt, paid.polledAt, "its creation time")
+            try equal(order.seq, 3, "the order's seq")
+            try equal(order.createdAt, paid.polledAt, "its creation time")
             try await bench.outOfOrder("event 1 after 3") {
                 _ = try await bench.redis.orders.store(order, over: order.version, recording: first)
             }
         },
-        ConformanceCase("one of two requests for the right to charge is granted") { bench in
+        Case("one of two requests for the right to charge is granted") { bench in
             let service = OrderService(try bench.redis.orders)
             let watches = ["1", "2"].map { bench.watch($0, of: "A77") }
-            try bench.equal(try await service.take(watches[0]), .granted(1), "the first")
+            try equal(try await service.take(watches[0]), .granted(1), "the first")
             let other = try await service.take(watches[1])
-            try bench.equal(other, .refused(watches[0].key), "the second")
+            try equal(other, .refused(watches[0].key), "the second")
             _ = try await service.note(bench.paymentEvent(.failed, by: watches[0].key, seq: 1))
-            try bench.equal(try await service.take(watches[1]), .granted(2), "after a failure")
+            try equal(try await service.take(watches[1]), .granted(2), "after a failure")
             let elsewhere = try await service.take(bench.watch("1", of: "B78"))
-            try bench.equal(elsewhere, .granted(1), "the right for another order")
+            try equal(elsewhere, .granted(1), "the right for another order")
         },
-        ConformanceCase("a failure after the grant frees the right though the clock is set back") {
-            bench in
+        Case("a failure after the grant frees the right though the clock is set back") { bench in
             let service = OrderService(try bench.redis.orders)
             let (first, second) = (bench.watch("1", of: "A77"), bench.watch("2", of: "A77"))
             let failed = bench.paymentEvent(.failed, by: first.key, seq: 1)
             let granted = failed.polledAt + .seconds(5)
-            try bench.equal(try await service.take(first, at: granted), .granted(1), "the first")
+            try equal(try await service.take(first, at: granted), .granted(1), "the first")
             _ = try await service.note(failed)
             let next = try await service.take(second, at: failed.polledAt)
-            try bench.equal(next, .granted(2), "after the failure")
+            try equal(next, .granted(2), "after the failure")
         },
-        ConformanceCase("a right that was released is granted to another attempt") { bench in
+        Case("a right that was released is granted to another attempt") { bench in
             let service = OrderService(try bench.redis.orders)
             let (first, second) = (bench.watch("1", of: "A77"), bench.watch("2", of: "A77"))
-            try bench.equal(try await service.take(first), .granted(1), "the first")
+            try equal(try await service.take(first), .granted(1), "the first")
             try await service.release(1, of: second)
             let kept = try await service.take(second)
-            try bench.equal(kept, .refused(first.key), "before the release")
+            try equal(kept, .refused(first.key), "before the release")
             try await service.release(1, of: first)
-            try bench.equal(try await service.take(second), .granted(1), "after the release")
+            try equal(try await service.take(second), .granted(1), "after the release")
             // Another poll with the same right may have charged.
-            try bench.equal(try await service.take(second), .granted(1), "the same again")
+            try equal(try await service.take(second), .granted(1), "the same again")
             try await service.release(1, of: second)
             let lost = try await service.take(first)
-            try bench.equal(lost, .refused(second.key), "after two polls with one right")
+            try equal(lost, .refused(second.key), "after two polls with one right")
         },
-        ConformanceCase("one of many simultaneous requests for the right to charge is granted") {
-            bench in
+        Case("one of many simultaneous requests for the right to charge is granted") { bench in
             let service = OrderService(try bench.redis.orders)
             var granted: [WatchKey] = []
             try await withThrowingTaskGroup(of: WatchKey?.self) { group in
@@ -230,16 +208,16 @@ extension QueueConformance {
                 }
                 for try await key in group { granted += [key].compactMap(\.self) }
             }
-            try bench.equal(granted.count, 1, "granted to \(granted.map(\.source))")
+            try equal(granted.count, 1, "granted to \(granted.map(\.source))")
             let order = try await bench.redis.orders.order(bench.order("A77"))
-            try bench.equal(order?.right?.holder, granted.first, "the holder of the right")
+            try equal(order?.right?.holder, granted.first, "the holder of the right")
         },
-        ConformanceCase("an order is no watch: it is never due, listed or reopened") { bench in
+        Case("an order is no watch: it is never due, listed or reopened") { bench in
             let key = bench.order("A77")
             _ = try await OrderService(bench.redis.orders).take(bench.watch("1", of: "A77"))
-            try bench.equal(try await bench.due(key.watch), [], "due")
+            try equal(try await bench.due(key.watch), [], "due")
             let page = try await bench.watches.list(ListQuery())
-            try bench.equal(page.items.map(\.watch.key), [], "the watches")
+            try equal(page.items.map(\.watch.key), [], "the watches")
             try bench.expect(
                 !(try await bench.watches.hint(key.watch)),
                 "a hint reopened the order"
@@ -253,7 +231,7 @@ extension QueueConformance {
                 "the order was redriven"
             )
         },
-        ConformanceCase("orders are listed by account, the newest first, page by page") { bench in
+        Case("orders are listed by account, the newest first, page by page") { bench in
             let service = OrderService(try bench.redis.orders)
             for name in ["A1", "A2", "A3", "A4", "A5"] {
                 _ = try await service.take(bench.watch(name, of: name))
@@ -271,12 +249,12 @@ extension QueueConformance {
                 names += page.items.map(\.key.order.description)
                 cursor = page.next
             } while cursor != nil && names.count < 9
-            try bench.equal(names, ["A5", "A4", "A3", "A2", "A1"], "the orders")
+            try equal(names, ["A5", "A4", "A3", "A2", "A1"], "the orders")
             let query = OrderQuery(account: account, state: .paid)
             let found = try await bench.redis.orders.orders(query).items
-            try bench.equal(found.map(\.key.order.description), ["A2"], "paid orders")
+            try equal(found.map(\.key.order.description), ["A2"], "paid orders")
         },
-        ConformanceCase("orders that were paid more than once can be listed") { bench in
+        Case("orders that were paid more than once can be listed") { bench in
             let service = OrderService(try bench.redis.orders)
             for (order, tries) in [("A1", ["1"]), ("A2", ["2", "3"]), ("A3", [])] {
                 _ = try await service.take(bench.watch("0\(order)", of: order))
@@ -289,10 +267,9 @@ extension QueueConformance {
             }
             let query = OrderQuery(account: bench.key("1").account, isPaidTwice: true)
             let found = try await bench.redis.orders.orders(query).items
-            try bench.equal(found.map(\.key.order.description), ["A2"], "orders paid twice")
+            try equal(found.map(\.key.order.description), ["A2"], "orders paid twice")
         },
-        ConformanceCase("an order is purged like a closed watch, after its last change") {
-            bench in
+        Case("an order is purged like a closed watch, after its last change") { bench in
             let service = OrderService(try bench.redis.orders)
             let key = bench.order("A77")
             let home = bench.partition(of: key.watch)
@@ -307,14 +284,14 @@ extension QueueConformance {
                 _ = try await bench.claim(in: home)
                 let retention = Duration.seconds(isKept ? 4 : 2)
                 while try await bench.watches.purge(partition: home, retention: retention) {}
-                try bench.equal(
+                try equal(
                     try await bench.redis.orders.order(key) != nil,
                     isKept,
                     "whether the order exists"
                 )
             }
             let query = OrderQuery(account: key.account)
-            try bench.equal(try await bench.redis.orders.orders(query).items.count, 0, "listed")
+            try equal(try await bench.redis.orders.orders(query).items.count, 0, "listed")
         },
     ]
 }

@@ -6,7 +6,7 @@ import PollerWatches
 
 extension QueueConformance {
     static let outbox: [ConformanceCase] = [
-        ConformanceCase("the outbox has events in the order in which they were recorded") { bench in
+        Case("the outbox has events in the order in which they were recorded") { bench in
             let keys = ["1", "2", "3"].map { bench.key($0) }
             let home = bench.partition(of: keys[0])
             for key in keys { try await bench.enqueue(key) }
@@ -20,11 +20,11 @@ extension QueueConformance {
                 try await bench.advance(ms: round)
             }
             let entries = try await bench.outbox.entries(partition: home, after: "0", limit: 99)
-            try bench.equal(entries.map(\.event.id), wanted, "events")
-            try bench.equal(Set(entries.map(\.id)).count, 9, "different ids")
+            try equal(entries.map(\.event.id), wanted, "events")
+            try equal(Set(entries.map(\.id)).count, 9, "different ids")
             try bench.expect(entries.allSatisfy { $0.partition == home }, "wrong partition")
         },
-        ConformanceCase("the outbox has the events of a batch in the order of the batch") { bench in
+        Case("the outbox has the events of a batch in the order of the batch") { bench in
             let keys = (0..<5).map { bench.key("\($0)") }
             for key in keys { try await bench.enqueue(key) }
             let home = bench.partition(of: keys[0])
@@ -33,13 +33,9 @@ extension QueueConformance {
             }
             _ = try await bench.watches.commit(commits)
             let entries = try await bench.outbox.entries(partition: home, after: "0", limit: 99)
-            try bench.equal(
-                entries.map(\.event.id),
-                commits.compactMap(\.change.event?.id),
-                "events"
-            )
+            try equal(entries.map(\.event.id), commits.compactMap(\.change.event?.id), "events")
         },
-        ConformanceCase("reading continues after a position, without gap or repeat") { bench in
+        Case("reading continues after a position, without gap or repeat") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, (0..<7).map { "s\($0)" })
@@ -54,48 +50,47 @@ extension QueueConformance {
                 seqs += page.map(\.event.seq)
                 position = page.last?.id ?? position
             }
-            try bench.equal(seqs, Array(1...7), "seq")
+            try equal(seqs, Array(1...7), "seq")
         },
-        ConformanceCase("each entry is given to one consumer") { bench in
+        Case("each entry is given to one consumer") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b", "c", "d"])
             let first = try await bench.unacknowledged(home, ConformanceBench.anna, limit: 3)
             let second = try await bench.unacknowledged(home, ConformanceBench.bert)
-            try bench.equal(first.map(\.event.seq), [1, 2, 3], "entries of the first consumer")
-            try bench.equal(second.map(\.event.seq), [4], "entries of the second consumer")
+            try equal(first.map(\.event.seq), [1, 2, 3], "entries of the first consumer")
+            try equal(second.map(\.event.seq), [4], "entries of the second consumer")
             let third = try await bench.unacknowledged(home, ConformanceBench.bert)
-            try bench.equal(third.map(\.event.seq), [], "entries left")
+            try equal(third.map(\.event.seq), [], "entries left")
         },
-        ConformanceCase("the first consumer reads events recorded before it started") { bench in
+        Case("the first consumer reads events recorded before it started") { bench in
             let key = bench.key("1")
             try await bench.record(key, ["a", "b"], notify: ["https://a.example/"])
             let entries = try await bench.unacknowledged(
                 bench.partition(of: key),
                 ConformanceBench.anna
             )
-            try bench.equal(entries.map(\.event.seq), [1, 2], "seq")
-            try bench.equal(entries.first?.notify.count, 1, "the endpoints")
+            try equal(entries.map(\.event.seq), [1, 2], "seq")
+            try equal(entries.first?.notify.count, 1, "the endpoints")
         },
-        ConformanceCase("an entry is returned once even if it counts as abandoned at once") {
-            bench in
+        Case("an entry is returned once even if it counts as abandoned at once") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna, idle: .zero)
-            try bench.equal(entries.map(\.event.seq), [1, 2], "seq")
+            try equal(entries.map(\.event.seq), [1, 2], "seq")
             let twice = (entries + entries).map(\.id)
             let positions = try await bench.outbox.positions(partition: home, of: twice)
-            try bench.equal(positions, [:], "positions of IDs named twice")
+            try equal(positions, [:], "positions of IDs named twice")
         },
-        ConformanceCase("entries that a consumer holds for too long go to another") { bench in
+        Case("entries that a consumer holds for too long go to another") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
             let dead = try await bench.unacknowledged(home, ConformanceBench.anna)
-            try bench.equal(dead.count, 2, "entries of the first consumer")
+            try equal(dead.count, 2, "entries of the first consumer")
             let early = try await bench.unacknowledged(home, ConformanceBench.bert)
-            try bench.equal(early.count, 0, "entries while the first consumer holds them")
+            try equal(early.count, 0, "entries while the first consumer holds them")
             // A store may measure idleness by a clock that no test can move.
             var late: [OutboxEntry] = []
             try await bench.advance(ms: 50)
@@ -107,9 +102,9 @@ extension QueueConformance {
                 )
                 return late.count >= 2
             }
-            try bench.equal(Set(late.map(\.event.seq)), [1, 2], "seq")
+            try equal(Set(late.map(\.event.seq)), [1, 2], "seq")
         },
-        ConformanceCase("all of many abandoned entries go to another consumer") { bench in
+        Case("all of many abandoned entries go to another consumer") { bench in
             for name in ["1", "2"] {
                 let key = bench.key(name)
                 try await bench.record(key, (1...70).map { "s\($0)" })
@@ -132,28 +127,28 @@ extension QueueConformance {
                 )
                 return late.count >= dead.count
             }
-            try bench.equal(late, Set(dead.map(\.id)), "the entries")
+            try equal(late, Set(dead.map(\.id)), "the entries")
         },
-        ConformanceCase("entries that a consumer still holds go to no other consumer") { bench in
+        Case("entries that a consumer still holds go to no other consumer") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             try await bench.advance(ms: 60_000)
             let lost = try await bench.hold(entries, ConformanceBench.anna)
-            try bench.equal(lost, [], "lost entries")
+            try equal(lost, [], "lost entries")
             let other = try await bench.unacknowledged(
                 home,
                 ConformanceBench.bert,
                 idle: .seconds(30)
             )
-            try bench.equal(other.count, 0, "entries of the other consumer")
+            try equal(other.count, 0, "entries of the other consumer")
             try await bench.outbox.acknowledge(partition: home, entries.map(\.id))
             let gone = try await bench.hold(entries, ConformanceBench.anna)
-            try bench.equal(gone, Set(entries.map(\.id)), "acknowledged entries")
-            try bench.equal(try await bench.watches.stats().undelivered, 0, "undelivered")
+            try equal(gone, Set(entries.map(\.id)), "acknowledged entries")
+            try equal(try await bench.watches.stats().undelivered, 0, "undelivered")
         },
-        ConformanceCase("entries before the oldest unacknowledged one are acknowledged") { bench in
+        Case("entries before the oldest unacknowledged one are acknowledged") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             let empty = try await bench.outbox.acknowledgedUntil(partition: home)
@@ -179,15 +174,14 @@ extension QueueConformance {
             let done = try await bench.outbox.acknowledgedUntil(partition: home)
             try bench.expect(done.ms > newest && done > empty, "done: \(done.ms)")
         },
-        ConformanceCase("acknowledged entries are not given out again, but stay in the outbox") {
-            bench in
+        Case("acknowledged entries are not given out again, but stay in the outbox") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b", "c"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
             let done = [entries[0].id, entries[2].id]
             for _ in 0..<2 { try await bench.outbox.acknowledge(partition: home, done) }
-            try bench.equal(try await bench.watches.stats().undelivered, 1, "undelivered")
+            try equal(try await bench.watches.stats().undelivered, 1, "undelivered")
             try await bench.advance(ms: 50)
             var late: [OutboxEntry] = []
             try await eventually("the abandoned entry goes to another consumer") {
@@ -198,11 +192,11 @@ extension QueueConformance {
                 )
                 return !late.isEmpty
             }
-            try bench.equal(Set(late.map(\.event.seq)), [2], "entries taken over")
+            try equal(Set(late.map(\.event.seq)), [2], "entries taken over")
             let kept = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
-            try bench.equal(kept.map(\.event.seq), [1, 2, 3], "kept")
+            try equal(kept.map(\.event.seq), [1, 2, 3], "kept")
         },
-        ConformanceCase("trimming deletes old acknowledged entries") { bench in
+        Case("trimming deletes old acknowledged entries") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b", "c"])
@@ -210,15 +204,15 @@ extension QueueConformance {
             try await bench.outbox.acknowledge(partition: home, entries.map(\.id))
             try await bench.outbox.trim(partition: home, retention: .seconds(3600))
             let young = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
-            try bench.equal(young.count, 3, "young entries")
+            try equal(young.count, 3, "young entries")
             try await bench.advance(ms: 7_200_000)
             try await bench.outbox.trim(partition: home, retention: .seconds(3600))
             let old = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
-            try bench.equal(old.count, 0, "old entries")
+            try equal(old.count, 0, "old entries")
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(log.count, 3, "the watch's own log")
+            try equal(log.count, 3, "the watch's own log")
         },
-        ConformanceCase("trimming keeps unacknowledged entries and all later ones") { bench in
+        Case("trimming keeps unacknowledged entries and all later ones") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b", "c", "d"])
@@ -232,31 +226,30 @@ extension QueueConformance {
                 Set(kept.map(\.event.seq)).isSuperset(of: [2, 4]),
                 "lost one of 2 (handed out) and 4 (never read): \(kept.map(\.event.seq))"
             )
-            try bench.equal(try await bench.watches.stats().undelivered, 2, "undelivered")
+            try equal(try await bench.watches.stats().undelivered, 2, "undelivered")
         },
-        ConformanceCase("trimming an outbox without consumers keeps every entry") { bench in
+        Case("trimming an outbox without consumers keeps every entry") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
             try await bench.advance(ms: 7_200_000)
             try await bench.outbox.trim(partition: home, retention: .seconds(3600))
             let kept = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
-            try bench.equal(kept.count, 2, "entries")
+            try equal(kept.count, 2, "entries")
         },
-        ConformanceCase("the bounds of an empty outbox are zero") { bench in
+        Case("the bounds of an empty outbox are zero") { bench in
             let bounds = try await bench.outbox.bounds()
-            try bench.equal(bounds.count, bench.watches.partitions, "partitions")
+            try equal(bounds.count, bench.watches.partitions, "partitions")
             let zero = OutboxBounds(oldest: "0-0", newest: "0-0", trimmed: "0-0")
             try bench.expect(bounds.allSatisfy { $0 == zero }, "not zero: \(bounds)")
         },
-        ConformanceCase("bounds are the oldest, the newest and the newest trimmed entry") {
-            bench in
+        Case("bounds are the oldest, the newest and the newest trimmed entry") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
             let old = try await bench.unacknowledged(home, ConformanceBench.anna)
             try await bench.advance(ms: 7_200_000)
-            try bench.equal(
+            try equal(
                 try await bench.outbox.bounds()[home],
                 OutboxBounds(oldest: old[0].id, newest: old[1].id, trimmed: "0-0"),
                 "bounds before"
@@ -266,15 +259,14 @@ extension QueueConformance {
             try await bench.outbox.acknowledge(partition: home, old.map(\.id))
             try await bench.outbox.trim(partition: home, retention: .seconds(3600))
             let young = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
-            try bench.equal(young.map(\.event.seq), [3], "kept")
-            try bench.equal(
+            try equal(young.map(\.event.seq), [3], "kept")
+            try equal(
                 try await bench.outbox.bounds()[home],
                 OutboxBounds(oldest: young[0].id, newest: young[0].id, trimmed: old[1].id),
                 "bounds after"
             )
         },
-        ConformanceCase("the bounds of a completely trimmed outbox include its newest entry") {
-            bench in
+        Case("the bounds of a completely trimmed outbox include its newest entry") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, ["a", "b"])
@@ -282,30 +274,28 @@ extension QueueConformance {
             try await bench.outbox.acknowledge(partition: home, old.map(\.id))
             try await bench.advance(ms: 7_200_000)
             try await bench.outbox.trim(partition: home, retention: .seconds(3600))
-            try bench.equal(
+            try equal(
                 try await bench.outbox.bounds()[home],
                 OutboxBounds(oldest: "0-0", newest: old[1].id, trimmed: old[1].id),
                 "bounds"
             )
         },
-        ConformanceCase("events of a source kind of another release are stored and delivered") {
-            bench in
+        Case("events of a source kind of another release are stored and delivered") { bench in
             let key = bench.key("1", kind: .other("invoice"))
             let home = bench.partition(of: key)
             try await bench.record(key, ["open", "paid"], notify: ["https://a.example/"])
             let entries = try await bench.unacknowledged(home, ConformanceBench.anna)
-            try bench.equal(entries.map(\.event.key), [key, key], "keys in the outbox")
-            try bench.equal(entries.map(\.notify.count), [1, 1], "the endpoints")
+            try equal(entries.map(\.event.key), [key, key], "keys in the outbox")
+            try equal(entries.map(\.notify.count), [1, 1], "the endpoints")
             let log = try await bench.watches.events(of: key, after: 1, limit: 9)
-            try bench.equal(log, [entries[1].event], "the log")
+            try equal(log, [entries[1].event], "the log")
             let mark = DeliveryMark(url: entries[0].notify[0], watch: key)
             try await bench.deliveries.mark([mark])
-            try bench.equal(try await bench.take(mark).item.watch, key, "the delivery's watch")
+            try equal(try await bench.take(mark).item.watch, key, "the delivery's watch")
         },
-        ConformanceCase("an arrival comes when an event is recorded") { bench in
+        Case("an arrival comes when an event is recorded") { bench in
             let stream = bench.outbox.arrivals()
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+            let key = try await bench.enqueued("1")
             try await bench.isNotified(bench.partition(of: key), from: stream, "an arrival") {
                 let lease = try await bench.take(key)
                 _ = try await bench.commit(lease, .next(after: .zero), status: "pending")

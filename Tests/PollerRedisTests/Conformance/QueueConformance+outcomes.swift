@@ -7,10 +7,10 @@ import PollerWatches
 /// The results of deliveries: attempts, circuits, dead letters.
 extension QueueConformance {
     static let outcomes: [ConformanceCase] = [
-        ConformanceCase("the newest twenty attempts of a delivery are kept unchanged") { bench in
+        Case("the newest twenty attempts of a delivery are kept unchanged") { bench in
             let mark = try bench.mark("1")
             let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
-            try bench.equal(try await bench.deliveries.attempts(of: id), [], "before the first")
+            try equal(try await bench.deliveries.attempts(of: id), [], "before the first")
             try await bench.deliveries.mark([mark])
             var written: [AttemptRecord] = []
             for number in 1...23 {
@@ -24,16 +24,16 @@ extension QueueConformance {
                 try await bench.end(lease, .next(after: .zero), attempt: attempt)
             }
             let kept = try await bench.deliveries.attempts(of: id)
-            try bench.equal(kept, Array(written.suffix(20)), "attempts")
+            try equal(kept, Array(written.suffix(20)), "attempts")
             let other = bench.deliveries.id(of: mark.endpoint, bench.key("none"))
             let last = try await bench.deliveries.lastAttempts(of: [other, id])
-            try bench.equal(
+            try equal(
                 last,
                 [id: written.map(\.at).max()].compactMapValues(\.self),
                 "the last attempt of each delivery"
             )
         },
-        ConformanceCase("ten failures hold an endpoint for 30 s, doubled up to 15 min") { bench in
+        Case("ten failures hold an endpoint for 30 s, doubled up to 15 min") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             for _ in 0..<9 { try await bench.fail(mark) }
@@ -41,31 +41,29 @@ extension QueueConformance {
             for _ in 0..<7 {
                 try await bench.fail(mark)
                 let claim = try await bench.claim(mark)
-                try bench.equal(claim.leases.count, 0, "leases while it is open")
+                try equal(claim.leases.count, 0, "leases while it is open")
                 let until = try bench.some(claim.nextReady, "the end of the hold")
                 holds.append((until - claim.now).ms / 1000)
                 try await bench.advance(ms: Int((until - claim.now).ms))
             }
-            try bench.equal(holds, [30, 60, 120, 240, 480, 900, 900], "holds")
+            try equal(holds, [30, 60, 120, 240, 480, 900, 900], "holds")
         },
-        ConformanceCase("a lease has the time since which an endpoint fails, until it accepts") {
-            bench in
+        Case("a lease has the time since which an endpoint fails, until it accepts") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let first = try await bench.take(mark)
-            try bench.equal(first.outage, nil, "outage before the first attempt")
+            try equal(first.outage, nil, "outage before the first attempt")
             try await bench.end(first, .next(after: .seconds(1)), .failing)
             let began = first.claimedAt
             try await bench.advance(ms: 1000)
             try await bench.end(try await bench.take(mark), .next(after: .zero), .hold(.zero))
             try await bench.fail(mark)
             let third = try await bench.take(mark)
-            try bench.equal(third.outage, LaneOutage(failures: 2, since: began), "outage")
+            try equal(third.outage, LaneOutage(failures: 2, since: began), "outage")
             try await bench.end(third, .next(after: .zero))
-            try bench.equal(try await bench.take(mark).outage, nil, "outage after a success")
+            try equal(try await bench.take(mark).outage, nil, "outage after a success")
         },
-        ConformanceCase("a decision without an attempt leaves a circuit open, and probes go on") {
-            bench in
+        Case("a decision without an attempt leaves a circuit open, and probes go on") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let first = try await bench.take(mark)
@@ -75,53 +73,51 @@ extension QueueConformance {
             try await bench.advance(ms: 30_000)
             for verdict in [Verdict.next(after: .zero), .rest] {
                 let probe = try await bench.take(mark)
-                try bench.equal(probe.outage, open, "outage of a probe")
+                try equal(probe.outage, open, "outage of a probe")
                 try await bench.advance(ms: 1000)
                 try await bench.end(probe, verdict, .hold(.zero))
             }
             try await bench.deliveries.mark([mark])
             let last = try await bench.take(mark)
-            try bench.equal(last.outage, open, "outage after both decisions")
+            try equal(last.outage, open, "outage after both decisions")
             try await bench.end(last, .next(after: .zero))
-            try bench.equal(try await bench.take(mark).outage, nil, "outage after a success")
+            try equal(try await bench.take(mark).outage, nil, "outage after a success")
         },
-        ConformanceCase("a hold without failures is an outage, an empty hold is not") { bench in
+        Case("a hold without failures is an outage, an empty hold is not") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let first = try await bench.take(mark)
             try await bench.end(first, .next(after: .zero), .hold(.zero))
             let second = try await bench.take(mark)
-            try bench.equal(second.outage, nil, "outage")
+            try equal(second.outage, nil, "outage")
             try await bench.end(second, .next(after: .zero), .hold(.seconds(2)))
             try await bench.advance(ms: 2000)
             let third = try await bench.take(mark)
-            try bench.equal(
+            try equal(
                 third.outage,
                 LaneOutage(failures: 0, since: second.claimedAt),
                 "outage after a Retry-After"
             )
         },
-        ConformanceCase("a delivery that is set aside is listed as dead until it is marked") {
-            bench in
+        Case("a delivery that is set aside is listed as dead until it is marked") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let state = DeliveryState(cursor: 1, attempts: 13, dead: [1])
             let lease = try await bench.take(mark)
             try await bench.end(lease, .setAside, state: state, error: "answered 500")
             let dead = try await bench.list(.dead)
-            try bench.equal(dead.map(\.delivery.state), [state], "dead")
-            try bench.equal(dead.map(\.state), [.dead], "its state")
-            try bench.equal(dead.first?.lastError, "answered 500", "its error")
-            try bench.equal(dead.first?.givenUpAt, lease.claimedAt, "since")
-            try bench.equal(try await bench.deliveries.stats().quarantined, 1, "quarantined")
+            try equal(dead.map(\.delivery.state), [state], "dead")
+            try equal(dead.map(\.state), [.dead], "its state")
+            try equal(dead.first?.lastError, "answered 500", "its error")
+            try equal(dead.first?.givenUpAt, lease.claimedAt, "since")
+            try equal(try await bench.deliveries.stats().quarantined, 1, "quarantined")
             try await bench.deliveries.mark([mark])
-            try bench.equal(try await bench.deliveries.stats().quarantined, 0, "after a mark")
+            try equal(try await bench.deliveries.stats().quarantined, 0, "after a mark")
             let again = try await bench.list(.dead)
-            try bench.equal(again.map(\.givenUpAt), [nil], "the time after it resumed")
-            try bench.equal(try await bench.take(mark).item.state, state, "state")
+            try equal(again.map(\.givenUpAt), [nil], "the time after it resumed")
+            try equal(try await bench.take(mark).item.state, state, "state")
         },
-        ConformanceCase("a dead letter keeps its error until it is accepted") {
-            bench in
+        Case("a dead letter keeps its error until it is accepted") { bench in
             let mark = try bench.mark("1")
             let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
             try await bench.deliveries.mark([mark])
@@ -133,22 +129,22 @@ extension QueueConformance {
             try await bench.end(try await bench.take(mark), .next(after: .zero), state: next)
             try await bench.end(try await bench.take(mark), .setAside, state: next)
             let dead = try await bench.deliveries.delivery(id)
-            try bench.equal(dead?.lastError, "answered 400", "its error")
+            try equal(dead?.lastError, "answered 400", "its error")
             try await bench.deliveries.mark([mark])
             let accepted = DeliveryState(cursor: 2, attempts: 3)
             try await bench.end(try await bench.take(mark), .rest, state: accepted)
             let rested = try await bench.deliveries.delivery(id)
-            try bench.equal(rested?.lastError, nil, "its error after it was accepted")
+            try equal(rested?.lastError, nil, "its error after it was accepted")
         },
-        ConformanceCase("a mark during the lease overrides setting aside") { bench in
+        Case("a mark during the lease overrides setting aside") { bench in
             let mark = try bench.mark("1")
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
             try await bench.deliveries.mark([mark])
             try await bench.end(lease, .setAside, state: DeliveryState(cursor: 1, dead: [1]))
-            try bench.equal(try await bench.take(mark).item.state.dead, [1], "dead")
+            try equal(try await bench.take(mark).item.state.dead, [1], "dead")
         },
-        ConformanceCase("a revision changes a resting delivery and makes it due, once") { bench in
+        Case("a revision changes a resting delivery and makes it due, once") { bench in
             let mark = try bench.mark("1")
             let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
             try await bench.deliveries.mark([mark])
@@ -161,21 +157,20 @@ extension QueueConformance {
                 [revision, revision],
                 endingHolds: false
             )
-            try bench.equal(results, [.done, .busy], "results")
+            try equal(results, [.done, .busy], "results")
             let lease = try await bench.take(mark)
-            try bench.equal(lease.item.state, new, "state")
+            try equal(lease.item.state, new, "state")
             let busy = DeliveryRevision(id: id, from: new, to: old)
             let held = try await bench.deliveries.revise([busy], endingHolds: false)
-            try bench.equal(held, [.busy], "while it is leased")
+            try equal(held, [.busy], "while it is leased")
             try await bench.end(lease, .rest, state: new)
             let other = try bench.mark("2")
             let missing = bench.deliveries.id(of: mark.endpoint, other.watch)
             let none = DeliveryRevision(id: missing, from: old, to: new)
             let gone = try await bench.deliveries.revise([none], endingHolds: true)
-            try bench.equal(gone, [.missing], "an unknown delivery")
+            try equal(gone, [.missing], "an unknown delivery")
         },
-        ConformanceCase("a dismissed delivery is not listed as dead and is not due") {
-            bench in
+        Case("a dismissed delivery is not listed as dead and is not due") { bench in
             let marks = [try bench.mark("1"), try bench.mark("2")]
             let ids = marks.map { bench.deliveries.id(of: $0.endpoint, $0.watch) }
             try await bench.deliveries.mark([marks[0]])
@@ -194,35 +189,34 @@ extension QueueConformance {
                 (first, RevisionResult.done), (first, .busy), (second, .done),
             ] {
                 let results = try await bench.deliveries.dismiss([revision])
-                try bench.equal(results, [wanted], "the result")
+                try equal(results, [wanted], "the result")
             }
-            try bench.equal(try await bench.list(.dead).count, 0, "dead deliveries")
-            try bench.equal(try await bench.deliveries.stats().quarantined, 0, "counted")
-            try bench.equal(try await bench.deliveries.stats().overdue, 0, "due")
+            try equal(try await bench.list(.dead).count, 0, "dead deliveries")
+            try equal(try await bench.deliveries.stats().quarantined, 0, "counted")
+            try equal(try await bench.deliveries.stats().overdue, 0, "due")
             let rested = try bench.some(try await bench.deliveries.delivery(ids[0]), "the first")
-            try bench.equal(rested.state, .done, "the resting delivery")
-            try bench.equal(rested.delivery.state.cursor, 2, "its cursor")
+            try equal(rested.state, .done, "the resting delivery")
+            try equal(rested.delivery.state.cursor, 2, "its cursor")
             let waits = try bench.some(try await bench.deliveries.delivery(ids[1]), "the second")
-            try bench.equal(waits.state, .failing, "the delivery that is retried")
+            try equal(waits.state, .failing, "the delivery that is retried")
             try await bench.deliveries.mark([marks[0]])
-            try bench.equal(try await bench.take(marks[0]).item.state, none, "marked again")
+            try equal(try await bench.take(marks[0]).item.state, none, "marked again")
         },
-        ConformanceCase("a revision may end the hold of an open circuit, for one probe") { bench in
+        Case("a revision may end the hold of an open circuit, for one probe") { bench in
             let mark = try bench.mark("1")
             let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
             try await bench.deliveries.mark([mark])
             for _ in 0..<10 { try await bench.fail(mark) }
-            try bench.equal(try await bench.claim(mark).leases.count, 0, "while it is open")
+            try equal(try await bench.claim(mark).leases.count, 0, "while it is open")
             let state = DeliveryState(failures: 1)
             let revision = DeliveryRevision(id: id, from: state, to: state)
             _ = try await bench.deliveries.revise([revision], endingHolds: false)
-            try bench.equal(try await bench.claim(mark).leases.count, 0, "with the hold")
+            try equal(try await bench.claim(mark).leases.count, 0, "with the hold")
             _ = try await bench.deliveries.revise([revision], endingHolds: true)
             let probe = try await bench.take(mark)
-            try bench.equal(probe.outage?.isProbed, true, "a probe")
+            try equal(probe.outage?.isProbed, true, "a probe")
         },
-        ConformanceCase("an event that a mark names is sent regardless of the cursor, once") {
-            bench in
+        Case("an event that a mark names is sent regardless of the cursor, once") { bench in
             let watch = bench.key("1")
             let endpoint = EndpointID(unchecked: "ep_AAAAAAAAAAAAAAAA")
             func mark(_ seq: Int?) -> DeliveryMark {
@@ -230,7 +224,7 @@ extension QueueConformance {
             }
             for _ in 0..<2 { try await bench.deliveries.mark([mark(3)]) }
             let first = try await bench.take(mark(nil))
-            try bench.equal(first.item.state, DeliveryState(again: [3]), "a new delivery")
+            try equal(first.item.state, DeliveryState(again: [3]), "a new delivery")
             do {
                 try await bench.deliveries.mark([mark(4)])
                 try bench.expect(false, "a mark got lost while the delivery was leased")
@@ -240,17 +234,13 @@ extension QueueConformance {
             try await bench.deliveries.mark([mark(4)])
             let second = try await bench.take(mark(nil))
             let wanted = DeliveryState(cursor: 5, attempts: 2, dead: [1], again: [3, 4])
-            try bench.equal(second.item.state, wanted, "a waiting delivery")
+            try equal(second.item.state, wanted, "a waiting delivery")
             try await bench.end(second, .rest, state: DeliveryState(cursor: 5))
             try await bench.deliveries.mark([mark(2)])
             let third = try await bench.take(mark(nil))
-            try bench.equal(
-                third.item.state,
-                DeliveryState(cursor: 5, again: [2]),
-                "a resting delivery"
-            )
+            try equal(third.item.state, DeliveryState(cursor: 5, again: [2]), "a resting delivery")
         },
-        ConformanceCase("each delivery is listed once, by endpoint and state") { bench in
+        Case("each delivery is listed once, by endpoint and state") { bench in
             let marks = try (0..<30).map { try bench.mark("\($0)", "\($0 % 3).example") }
             try await bench.deliveries.mark(marks)
             let leases = try await bench.claimAll()
@@ -267,20 +257,20 @@ extension QueueConformance {
                 }
             }
             let all = try await bench.list(nil)
-            try bench.equal(all.count, 30, "all")
-            try bench.equal(Set(all.map(\.id)).count, 30, "different ones")
+            try equal(all.count, 30, "all")
+            try equal(Set(all.map(\.id)).count, 30, "different ones")
             for state in DeliverySnapshot.State.allCases {
                 let some = try await bench.list(state)
                 let wanted = Set(all.filter { $0.state == state }.map(\.id))
-                try bench.equal(Set(some.map(\.id)), wanted, "\(state)")
-                try bench.equal(some.count, wanted.count, "\(state), once each")
+                try equal(Set(some.map(\.id)), wanted, "\(state)")
+                try equal(some.count, wanted.count, "\(state), once each")
             }
             let endpoint = marks[0].endpoint
             let own = try await bench.list(nil, of: endpoint)
-            try bench.equal(own.count, 10, "deliveries of an endpoint")
-            try bench.equal(Set(own.map(\.delivery.endpoint)), [endpoint], "its endpoint")
+            try equal(own.count, 10, "deliveries of an endpoint")
+            try equal(Set(own.map(\.delivery.endpoint)), [endpoint], "its endpoint")
             let one = try bench.some(own.first, "a delivery")
-            try bench.equal(try await bench.deliveries.delivery(one.id), one, "read alone")
+            try equal(try await bench.deliveries.delivery(one.id), one, "read alone")
             try await bench.refuses {
                 _ = try await bench.deliveries.deliveries(DeliveryQuery(cursor: "?"))
             }

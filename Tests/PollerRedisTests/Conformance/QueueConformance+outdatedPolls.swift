@@ -10,8 +10,7 @@ extension QueueConformance {
 
     /// Requests that join a watch while a poll of it is in flight.
     static let outdatedPolls: [ConformanceCase] = [
-        ConformanceCase("an order that joins during a lease is in the event that is recorded") {
-            bench in
+        Case("an order that joins during a lease is in the event that is recorded") { bench in
             for (name, verdict) in [
                 ("1", Verdict.close(.settled)), ("2", .next(after: .seconds(3600))),
             ] {
@@ -19,25 +18,25 @@ extension QueueConformance {
                 try await bench.enqueue(key)
                 let lease = try await bench.take(key)
                 let joined = try await bench.watches.enqueue([try NewWatch(key: key, order: order)])
-                try bench.equal(joined.first?.outcome, .joined, "outcome")
+                try equal(joined.first?.outcome, .joined, "outcome")
                 let early = bench.eventCommit(lease, [.payment(.paid), .status], verdict)
                 _ = try await bench.watches.commit([early])
                 let open = try await bench.snapshot(key)
-                try bench.equal(open.closed, nil, "closed by a poll without the order")
-                try bench.equal(open.watch.seq, 0, "events without the order")
+                try equal(open.closed, nil, "closed by a poll without the order")
+                try equal(open.watch.seq, 0, "events without the order")
                 let again = try await bench.take(key)
-                try bench.equal(again.item.order, order, "the order in the next lease")
-                try bench.equal(again.crashes, 0, "crashes")
+                try equal(again.item.order, order, "the order in the next lease")
+                try equal(again.crashes, 0, "crashes")
                 let late = bench.eventCommit(again, [.payment(.paid), .status], verdict)
-                try bench.equal(try await bench.watches.commit([late]), [.done], "the commit")
+                try equal(try await bench.watches.commit([late]), [.done], "the commit")
                 let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-                try bench.equal(log.map(\.type), late.change.events.map(\.type), "types")
-                try bench.equal(log.map(\.order), [order, order], "the order in the events")
+                try equal(log.map(\.type), late.change.events.map(\.type), "types")
+                try equal(log.map(\.order), [order, order], "the order in the events")
                 let isClosed = try await bench.snapshot(key).closed != nil
-                try bench.equal(isClosed, verdict == .close(.settled), "closed at the end")
+                try equal(isClosed, verdict == .close(.settled), "closed at the end")
             }
         },
-        ConformanceCase("a charge that joins during a lease keeps the watch open") { bench in
+        Case("a charge that joins during a lease keeps the watch open") { bench in
             for (name, goal, reason) in [
                 ("1", WatchGoal.settled, ClosedReason.settled), ("2", .leftPending, .reached),
             ] {
@@ -48,16 +47,16 @@ extension QueueConformance {
                 _ = try await bench.watches.enqueue([new])
                 _ = try await bench.commit(lease, .close(reason), status: "chargeable")
                 let open = try await bench.snapshot(key)
-                try bench.equal(open.closed, nil, "closed as \(reason)")
+                try equal(open.closed, nil, "closed as \(reason)")
                 // The next poll records the observed status.
-                try bench.equal(open.watch.state.status, nil, "the status")
+                try equal(open.watch.state.status, nil, "the status")
                 let again = try await bench.take(key)
-                try bench.equal(again.item.charge, .whole, "the charge in the next lease")
-                try bench.equal(again.item.seq, 0, "events")
+                try equal(again.item.charge, .whole, "the charge in the next lease")
+                try equal(again.item.seq, 0, "events")
                 _ = try await bench.watches.cancel(key)
             }
         },
-        ConformanceCase("a charge that joins during a review keeps the watch open") { bench in
+        Case("a charge that joins during a review keeps the watch open") { bench in
             let key = bench.key("1")
             let memory = PaymentMemory(payment: "k3f9a2", money: bench.money)
             try await bench.enqueue(key)
@@ -68,18 +67,17 @@ extension QueueConformance {
                 memory
             )
             _ = try await bench.watches.commit([first])
-            try bench.equal(try await bench.watches.hint(key, of: .money), true, "reopened")
+            try equal(try await bench.watches.hint(key, of: .money), true, "reopened")
             let lease = try await bench.take(key)
             try bench.expect(lease.item.isReview, "the poll is not a review")
             _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: .whole)])
             _ = try await bench.commit(lease, .close(.settled))
-            try bench.equal(try await bench.snapshot(key).closed, nil, "closed")
+            try equal(try await bench.snapshot(key).closed, nil, "closed")
             let again = try await bench.take(key)
-            try bench.equal(again.item.charge, .whole, "the charge in the next lease")
+            try equal(again.item.charge, .whole, "the charge in the next lease")
             try bench.expect(!again.item.isReview, "the next poll is a review")
         },
-        ConformanceCase("an act before a deadline that joins during a lease keeps the watch open") {
-            bench in
+        Case("an act before a deadline that joins during a lease keeps the watch open") { bench in
             for (name, acts) in [
                 ("1", DeadlineActs(authorisation: .capture)),
                 ("2", DeadlineActs(abandoned: .cancel)),
@@ -90,15 +88,13 @@ extension QueueConformance {
                 let lease = try await bench.take(key)
                 _ = try await bench.watches.enqueue([try NewWatch(key: key, acts: acts)])
                 _ = try await bench.commit(lease, .close(.settled), status: "requires_capture")
-                try bench.equal(try await bench.snapshot(key).closed, nil, "closed")
-                try bench.equal(try await bench.take(key).item.acts, acts, "the next lease")
+                try equal(try await bench.snapshot(key).closed, nil, "closed")
+                try equal(try await bench.take(key).item.acts, acts, "the next lease")
                 _ = try await bench.watches.cancel(key)
             }
         },
-        ConformanceCase("an outdated poll is repeated, too, if its lease is released or lost") {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("an outdated poll is repeated, too, if its lease is released or lost") { bench in
+            let key = try await bench.enqueued("1")
             let first = try await bench.take(key)
             _ = try await bench.commit(first, .next(after: .zero), isUrgent: false)
             let lease = try await bench.take(key)
@@ -109,17 +105,16 @@ extension QueueConformance {
             let isUrgent = try await bench.waiting(key).isUrgent
             try bench.expect(isUrgent, "it is not urgent after the release")
             let released = try await bench.take(key)
-            try bench.equal(released.item.order, order, "the order after a release")
+            try equal(released.item.order, order, "the order after a release")
             _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: .whole)])
             try await bench.advance(ms: Int(ConformanceBench.lease.ms))
             let recovered = try await bench.take(key)
-            try bench.equal(recovered.item.charge, .whole, "the charge after a lost lease")
+            try equal(recovered.item.charge, .whole, "the charge after a lost lease")
             let result = try await bench.commit(recovered, .close(.settled), status: "consumed")
-            try bench.equal(result, .done, "the commit")
-            try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
+            try equal(result, .done, "the commit")
+            try equal(try await bench.snapshot(key).closed, .settled, "closed")
         },
-        ConformanceCase("a charge that a poll has made is recorded although an order joined") {
-            bench in
+        Case("a charge that a poll has made is recorded although an order joined") { bench in
             let key = bench.key("1")
             _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: .whole)])
             let lease = try await bench.take(key)
@@ -140,14 +135,13 @@ extension QueueConformance {
                 verdict: .next(after: .seconds(3600)),
                 change: change
             )
-            try bench.equal(try await bench.watches.commit([commit]), [.done], "the commit")
+            try equal(try await bench.watches.commit([commit]), [.done], "the commit")
             let again = try await bench.take(key)
-            try bench.equal(again.item.state.charge, .succeeded(id), "the progress of the charge")
-            try bench.equal(again.item.seq, 1, "events")
-            try bench.equal(again.item.order, order, "the order in the next lease")
+            try equal(again.item.state.charge, .succeeded(id), "the progress of the charge")
+            try equal(again.item.seq, 1, "events")
+            try equal(again.item.order, order, "the order in the next lease")
         },
-        ConformanceCase("a quarantine, and a charge that ends a watch, close it despite a join") {
-            bench in
+        Case("a quarantine, and a charge that ends a watch, close it despite a join") { bench in
             for (name, reason) in [("1", ClosedReason.dead), ("2", .reached)] {
                 let key = bench.key(name)
                 _ = try await bench.watches.enqueue([try NewWatch(key: key, charge: .whole)])
@@ -162,13 +156,13 @@ extension QueueConformance {
                 var change = WatchChange(state: lease.item.state, event: event)
                 change.hasCharged = reason == .reached
                 let commit = Commit(ref: lease.ref, verdict: .close(reason), change: change)
-                try bench.equal(try await bench.watches.commit([commit]), [.done], "the commit")
+                try equal(try await bench.watches.commit([commit]), [.done], "the commit")
                 let snapshot = try await bench.snapshot(key)
-                try bench.equal(snapshot.closed, reason, "closed")
-                try bench.equal(snapshot.watch.seq, 1, "events")
+                try equal(snapshot.closed, reason, "closed")
+                try equal(snapshot.watch.seq, 1, "events")
             }
         },
-        ConformanceCase("a request that adds nothing leaves the poll in flight valid") { bench in
+        Case("a request that adds nothing leaves the poll in flight valid") { bench in
             let intent = WatchKey("pi_1", of: AccountID(unchecked: "acct_a"), kind: .paymentIntent)
             let source = bench.key("1")
             let acts = DeadlineActs(authorisation: .capture)
@@ -193,10 +187,10 @@ extension QueueConformance {
                 let lease = try await bench.take(new.key)
                 for request in [new] + less { _ = try await bench.watches.enqueue([request]) }
                 let result = try await bench.commit(lease, .close(.settled), status: "consumed")
-                try bench.equal(result, .done, "the commit")
+                try equal(result, .done, "the commit")
                 let snapshot = try await bench.snapshot(new.key)
-                try bench.equal(snapshot.closed, .settled, "closed")
-                try bench.equal(snapshot.watch.seq, 1, "events")
+                try equal(snapshot.closed, .settled, "closed")
+                try equal(snapshot.watch.seq, 1, "events")
             }
         },
     ]

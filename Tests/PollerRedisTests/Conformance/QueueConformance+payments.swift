@@ -8,31 +8,27 @@ import PollerWatches
 extension QueueConformance {
     /// The payment that a poll reports and stores, in addition to the status.
     static let payments: [ConformanceCase] = [
-        ConformanceCase("all events of a commit are recorded in order and once") { bench in
+        Case("all events of a commit are recorded in order and once") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key, notify: ["https://a.example/"])
             let lease = try await bench.take(key)
             let commit = bench.eventCommit(lease, [.payment(.paid), .nextStep, .status])
             let published = commit.change.events
-            try bench.equal(published.map(\.seq), [1, 2, 3], "seq")
+            try equal(published.map(\.seq), [1, 2, 3], "seq")
             _ = try await bench.watches.commit([commit])
             // A lost reply: the same commit once more.
-            try bench.equal(try await bench.watches.commit([commit]), [.done], "repeated")
+            try equal(try await bench.watches.commit([commit]), [.done], "repeated")
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log.map(\.json), published.map(\.json), "log")
-            let entries = try await bench.outbox.entries(
-                partition: bench.partition(of: key),
-                after: "0",
-                limit: 10
-            )
-            try bench.equal(entries.map(\.event.json), published.map(\.json), "outbox")
-            try bench.equal(entries.map(\.notify.count), [1, 1, 1], "the endpoints")
-            try bench.equal(try await bench.snapshot(key).lastEvent?.id, published.last?.id, "last")
+            try equal(log.map(\.json), published.map(\.json), "log")
+            let entries = try await bench.entries(of: key)
+            try equal(entries.map(\.event.json), published.map(\.json), "outbox")
+            try equal(entries.map(\.notify.count), [1, 1, 1], "the endpoints")
+            try equal(try await bench.snapshot(key).lastEvent?.id, published.last?.id, "last")
             let next = bench.poll(try await bench.take(key), .next(after: .zero), status: "b")
-            try bench.equal(next.change.event?.seq, 4, "seq of the next event")
-            try bench.equal(try await bench.watches.commit([next]), [.done], "the next commit")
+            try equal(next.change.event?.seq, 4, "seq of the next event")
+            try equal(try await bench.watches.commit([next]), [.done], "the next commit")
         },
-        ConformanceCase("each event has the metadata of its watch") { bench in
+        Case("each event has the metadata of its watch") { bench in
             let key = bench.key("1")
             let metadata = #"{"order":"A \"77\"","n":"Grüße"}"#
             _ = try await bench.watches.enqueue([try NewWatch(key: key, metadata: metadata)])
@@ -40,18 +36,13 @@ extension QueueConformance {
             _ = try await bench.watches.commit([commit])
             _ = try await bench.watches.cancel(key)
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log.map(\.metadata), [metadata, metadata, metadata], "log")
-            try bench.equal(log.prefix(2).map(\.id), commit.change.events.map(\.id), "ids")
-            let entries = try await bench.outbox.entries(
-                partition: bench.partition(of: key),
-                after: "0",
-                limit: 10
-            )
-            try bench.equal(entries.map(\.event.json), log.map(\.json), "outbox")
+            try equal(log.map(\.metadata), [metadata, metadata, metadata], "log")
+            try equal(log.prefix(2).map(\.id), commit.change.events.map(\.id), "ids")
+            let entries = try await bench.entries(of: key)
+            try equal(entries.map(\.event.json), log.map(\.json), "outbox")
         },
-        ConformanceCase("events that do not follow the last one are all rejected") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("events that do not follow the last one are all rejected") { bench in
+            let key = try await bench.enqueued("1")
             let lease = try await bench.take(key)
             let commit = bench.eventCommit(lease, [.payment(.paid), .status])
             _ = try await bench.commit(lease, .next(after: .zero), status: "a")
@@ -61,21 +52,19 @@ extension QueueConformance {
                 _ = try await bench.watches.commit([late])
             }
             let log = try await bench.watches.events(of: key, after: 0, limit: 10)
-            try bench.equal(log.map(\.seq), [1], "log")
-            try bench.equal(try await bench.snapshot(key).watch.payment, nil, "the stored payment")
+            try equal(log.map(\.seq), [1], "log")
+            try equal(try await bench.snapshot(key).watch.payment, nil, "the stored payment")
         },
-        ConformanceCase("the stored payment stays until another poll changes it") {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
-            try bench.equal(try await bench.snapshot(key).watch.payment, nil, "at first")
+        Case("the stored payment stays until another poll changes it") { bench in
+            let key = try await bench.enqueued("1")
+            try equal(try await bench.snapshot(key).watch.payment, nil, "at first")
             let memory = PaymentMemory(object: "abc-_1", payment: "k3f9a2", money: bench.money)
             let lease = try await bench.take(key)
             _ = try await bench.watches.commit([
                 bench.eventCommit(lease, [.status], .next(after: .zero), memory)
             ])
             let again = try await bench.take(key)
-            try bench.equal(again.item.payment, memory, "in the lease")
+            try equal(again.item.payment, memory, "in the lease")
             // Without events, with an error, and without any change.
             var other = memory
             other.object = "def"
@@ -88,16 +77,15 @@ extension QueueConformance {
                 error: "no answer"
             )
             _ = try await bench.commit(try await bench.take(key), .close(.expired))
-            try bench.equal(try await bench.snapshot(key).watch.payment, other, "in the snapshot")
+            try equal(try await bench.snapshot(key).watch.payment, other, "in the snapshot")
             _ = try await bench.watches.hint(key)
             let hinted = try await bench.take(key)
-            try bench.equal(hinted.item.payment, other, "after a hint")
+            try equal(hinted.item.payment, other, "after a hint")
             _ = try await bench.commit(hinted, .close(.settled))
             try await bench.enqueue(key)
-            try bench.equal(try await bench.snapshot(key).watch.payment, nil, "in a new run")
+            try equal(try await bench.snapshot(key).watch.payment, nil, "in a new run")
         },
-        ConformanceCase("a restart for the same order keeps the evidence of received money") {
-            bench in
+        Case("a restart for the same order keeps the evidence of received money") { bench in
             let charge = ChargeID(unchecked: "ch_1")
             let (order, other) = (OrderID(unchecked: "A77"), OrderID(unchecked: "B78"))
             var money = bench.money
@@ -137,16 +125,13 @@ extension QueueConformance {
                 memory.payment = ""
                 memory.step = ""
                 let isKept = received != nil && former != nil && former == next
-                try bench.equal(lease.item.payment, isKept ? memory : nil, "\(name): the payment")
+                try equal(lease.item.payment, isKept ? memory : nil, "\(name): the payment")
                 let begun = WatchState(charge: isKept ? .succeeded(charge) : .none)
-                try bench.equal(lease.item.state, begun, "\(name): the state")
-                try bench.equal(lease.item.run, 2, "\(name): the run")
+                try equal(lease.item.state, begun, "\(name): the state")
+                try equal(lease.item.run, 2, "\(name): the run")
             }
         },
-        ConformanceCase(
-            "the first secret from a poll is kept, and one from a request replaces it"
-        ) {
-            bench in
+        Case("the first secret from a poll is kept, and one from a request replaces it") { bench in
             for (name, form) in [
                 ("1", "src_client_secret_aB3"), ("2", "ID_secret_aB3"), ("3", "of-another-form"),
             ] {
@@ -159,7 +144,7 @@ extension QueueConformance {
                     bench.eventCommit(lease, [.status], .next(after: .zero), secret: learned)
                 ])
                 let again = try await bench.take(key)
-                try bench.equal(again.item.clientSecret, learned, "in the lease")
+                try equal(again.item.clientSecret, learned, "in the lease")
                 _ = try await bench.watches.commit([
                     bench.eventCommit(
                         again,
@@ -169,20 +154,19 @@ extension QueueConformance {
                     )
                 ])
                 let kept = try await bench.snapshot(key).watch.clientSecret
-                try bench.equal(kept, learned, "the first secret in the snapshot")
+                try equal(kept, learned, "the first secret in the snapshot")
                 let given = ClientSecret(unchecked: "given")
                 _ = try await bench.watches.enqueue([try NewWatch(key: key, clientSecret: given)])
                 let joined = try await bench.take(key)
-                try bench.equal(joined.item.clientSecret, given, "the secret from a request")
+                try equal(joined.item.clientSecret, given, "the secret from a request")
                 _ = try await bench.commit(joined, .close(.settled))
                 try await bench.enqueue(key)
                 let afterReopening = try await bench.snapshot(key).watch.clientSecret
-                try bench.equal(afterReopening, nil, "in a new run")
+                try equal(afterReopening, nil, "in a new run")
                 _ = try await bench.commit(try await bench.take(key), .close(.settled))
             }
         },
-        ConformanceCase("a money hint reopens a settled or reached watch for a single poll") {
-            bench in
+        Case("a money hint reopens a settled or reached watch for a single poll") { bench in
             let paid = PaymentMemory(payment: "k3f9a2", money: bench.money)
             let unpaid = PaymentMemory(payment: "k3f9a2", step: "abcdef")
             for reason in [ClosedReason.settled, .reached] {
@@ -190,8 +174,7 @@ extension QueueConformance {
                     ("paid", paid, [HintTopic.money]), ("unpaid", unpaid, [.outcome, .money]),
                     ("unknown", nil, []),
                 ] {
-                    let key = bench.key("\(name)-\(reason.rawValue)")
-                    try await bench.enqueue(key)
+                    let key = try await bench.enqueued("\(name)-\(reason.rawValue)")
                     _ = try await bench.watches.commit([
                         bench.eventCommit(
                             try await bench.take(key),
@@ -202,10 +185,10 @@ extension QueueConformance {
                     ])
                     for (run, topic) in zip(2..., opening) {
                         let what = "\(name) \(reason) \(topic)"
-                        try bench.equal(try await bench.watches.hint(key, of: topic), true, what)
+                        try equal(try await bench.watches.hint(key, of: topic), true, what)
                         let lease = try await bench.take(key)
-                        try bench.equal(lease.item.run, run, "run")
-                        try bench.equal(
+                        try equal(lease.item.run, run, "run")
+                        try equal(
                             lease.item.endedAs,
                             reason,
                             "the close reason before the reopening"
@@ -214,20 +197,19 @@ extension QueueConformance {
                             lease.item.isUnchangedSinceReopen,
                             "the watch does more than a review"
                         )
-                        try bench.equal(lease.item.payment, memory, "the stored payment")
+                        try equal(lease.item.payment, memory, "the stored payment")
                         _ = try await bench.commit(lease, .close(reason))
-                        try bench.equal(try await bench.snapshot(key).closed, reason, "closed")
+                        try equal(try await bench.snapshot(key).closed, reason, "closed")
                     }
                     for topic in HintTopic.allCases where !opening.contains(topic) {
                         let what = "\(name) \(reason) \(topic)"
-                        try bench.equal(try await bench.watches.hint(key, of: topic), false, what)
+                        try equal(try await bench.watches.hint(key, of: topic), false, what)
                     }
-                    try bench.equal(try await bench.snapshot(key).watch.seq, 1, "seq")
+                    try equal(try await bench.snapshot(key).watch.seq, 1, "seq")
                 }
             }
         },
-        ConformanceCase("no hint reopens a cancelled or dead watch") {
-            bench in
+        Case("no hint reopens a cancelled or dead watch") { bench in
             for reason in [ClosedReason.cancelled, .dead] {
                 let key = bench.key(reason.rawValue)
                 try await bench.enqueue(key)
@@ -236,11 +218,7 @@ extension QueueConformance {
                     bench.eventCommit(try await bench.take(key), [.status], .close(reason), memory)
                 ])
                 for topic in HintTopic.allCases {
-                    try bench.equal(
-                        try await bench.watches.hint(key, of: topic),
-                        false,
-                        "\(reason)"
-                    )
+                    try equal(try await bench.watches.hint(key, of: topic), false, "\(reason)")
                 }
             }
         },

@@ -6,26 +6,24 @@ import PollerWatches
 
 extension QueueConformance {
     static let reading: [ConformanceCase] = [
-        ConformanceCase("an unknown watch has neither snapshot nor events") { bench in
+        Case("an unknown watch has neither snapshot nor events") { bench in
             let key = bench.key("none")
-            try bench.equal(try await bench.watches.snapshot(of: key), nil, "snapshot")
+            try equal(try await bench.watches.snapshot(of: key), nil, "snapshot")
             let events = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(events, [], "events")
+            try equal(events, [], "events")
         },
-        ConformanceCase("a snapshot has the next poll only while the watch waits") {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a snapshot has the next poll only while the watch waits") { bench in
+            let key = try await bench.enqueued("1")
             let lease = try await bench.take(key)
-            try bench.equal(try await bench.snapshot(key).nextPollAt, nil, "while leased")
+            try equal(try await bench.snapshot(key).nextPollAt, nil, "while leased")
             _ = try await bench.commit(lease, .next(after: .seconds(5)))
             let next = try await bench.snapshot(key).nextPollAt
-            try bench.equal(next, lease.claimedAt + .seconds(5), "while waiting")
+            try equal(next, lease.claimedAt + .seconds(5), "while waiting")
             try await bench.advance(ms: 5000)
             _ = try await bench.commit(try await bench.take(key), .close(.settled))
-            try bench.equal(try await bench.snapshot(key).nextPollAt, nil, "once closed")
+            try equal(try await bench.snapshot(key).nextPollAt, nil, "once closed")
         },
-        ConformanceCase("every watch is listed exactly once while nothing changes") { bench in
+        Case("every watch is listed exactly once while nothing changes") { bench in
             let open = (0..<23).map { bench.key("open\($0)", account: "acct_\($0 % 5)") }
             let closed = (0..<9).map { bench.key("closed\($0)", account: "acct_\($0 % 4)") }
             let all = (open + closed).sorted { $0.source.description < $1.source.description }
@@ -34,18 +32,18 @@ extension QueueConformance {
             for limit in [1, 7, 50] {
                 let listed = try await bench.list(ListQuery(limit: limit))
                 let seen = listed.map(\.watch.key)
-                try bench.equal(seen.count, all.count, "watches in pages of \(limit)")
-                try bench.equal(Set(seen), Set(all), "watches in pages of \(limit)")
+                try equal(seen.count, all.count, "watches in pages of \(limit)")
+                try equal(Set(seen), Set(all), "watches in pages of \(limit)")
             }
         },
-        ConformanceCase("a page has no more items than its limit") { bench in
+        Case("a page has no more items than its limit") { bench in
             let keys = (0..<12).map { bench.key("\($0)", account: "acct_\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             let page = try await bench.watches.list(ListQuery(limit: 5))
             try bench.expect(page.items.count <= 5, "\(page.items.count) items")
             try bench.expect(page.next != nil, "no next page although there are more")
         },
-        ConformanceCase("unchanged watches are not missed while others change") { bench in
+        Case("unchanged watches are not missed while others change") { bench in
             let keys = (0..<40).map { bench.key("\($0)", account: "acct_\($0 % 3)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             var seen: Set<WatchKey> = []
@@ -67,9 +65,9 @@ extension QueueConformance {
                 try await bench.advance(ms: 1)
             } while cursor != nil
             let missed = Set(keys[20...]).subtracting(seen)
-            try bench.equal(missed.map(\.source.description), [], "missed")
+            try equal(missed.map(\.source.description), [], "missed")
         },
-        ConformanceCase("a list is filtered by state, status, payment, account and kind") { bench in
+        Case("a list is filtered by state, status, payment, account and kind") { bench in
             let one = bench.key("1", account: "acct_a")
             let two = bench.key("2", account: "acct_b")
             let three = bench.key("3", account: "acct_a", kind: .paymentIntent)
@@ -100,11 +98,11 @@ extension QueueConformance {
             ]
             for (name, query, keys) in wanted {
                 let listed = try await bench.list(query).map(\.watch.key)
-                try bench.equal(Set(listed), keys, name)
-                try bench.equal(listed.count, keys.count, "count of \(name)")
+                try equal(Set(listed), keys, name)
+                try equal(listed.count, keys.count, "count of \(name)")
             }
         },
-        ConformanceCase("purging deletes only watches that were closed long ago") { bench in
+        Case("purging deletes only watches that were closed long ago") { bench in
             let old = bench.key("old")
             let young = bench.key("young")
             let open = bench.key("open")
@@ -115,16 +113,16 @@ extension QueueConformance {
             _ = try await bench.watches.cancel(young)
             try await bench.advance(ms: 1000)
             while try await bench.watches.purge(partition: home, retention: .seconds(3600)) {}
-            try bench.equal(try await bench.watches.snapshot(of: old), nil, "the old watch")
+            try equal(try await bench.watches.snapshot(of: old), nil, "the old watch")
             let events = try await bench.watches.events(of: old, after: 0, limit: 9)
-            try bench.equal(events, [], "events of the old watch")
-            try bench.equal(try await bench.snapshot(young).closed, .cancelled, "the young watch")
-            try bench.equal(try await bench.snapshot(open).closed, nil, "the open watch")
+            try equal(events, [], "events of the old watch")
+            try equal(try await bench.snapshot(young).closed, .cancelled, "the young watch")
+            try equal(try await bench.snapshot(open).closed, nil, "the open watch")
             let again = try await bench.enqueue(old)
-            try bench.equal(again.outcome, .created, "the old watch, enqueued again")
-            try bench.equal(try await bench.list(ListQuery()).count, 3, "watches listed")
+            try equal(again.outcome, .created, "the old watch, enqueued again")
+            try equal(try await bench.list(ListQuery()).count, 3, "watches listed")
         },
-        ConformanceCase("purging continues until all old watches are deleted") { bench in
+        Case("purging continues until all old watches are deleted") { bench in
             let keys = (0..<300).map { bench.key("\($0)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
             for key in keys { _ = try await bench.watches.cancel(key) }
@@ -135,22 +133,21 @@ extension QueueConformance {
                 rounds += 1
                 try bench.expect(rounds < 400, "purging does not end")
             }
-            try bench.equal(try await bench.watches.stats().closed, 0, "closed")
+            try equal(try await bench.watches.stats().closed, 0, "closed")
         },
-        ConformanceCase("a restarted watch is not purged for its earlier close") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("a restarted watch is not purged for its earlier close") { bench in
+            let key = try await bench.enqueued("1")
             _ = try await bench.watches.cancel(key)
             try await bench.enqueue(key)
             try await bench.advance(ms: 10_000)
             let home = bench.partition(of: key)
             while try await bench.watches.purge(partition: home, retention: .seconds(1)) {}
-            try bench.equal(try await bench.snapshot(key).watch.run, 2, "run")
+            try equal(try await bench.snapshot(key).watch.run, 2, "run")
         },
-        ConformanceCase("counts add up over all partitions") { bench in
+        Case("counts add up over all partitions") { bench in
             let keys = (0..<10).map { bench.key("\($0)", account: "acct_\($0 % 5)") }
             _ = try await bench.watches.enqueue(keys.map { try NewWatch(key: $0) })
-            try bench.equal(
+            try equal(
                 try await bench.watches.stats(),
                 StoreStats(
                     pending: 10,
@@ -164,7 +161,7 @@ extension QueueConformance {
             for partition in 0..<bench.watches.partitions {
                 leases += try await bench.claim(in: partition).leases
             }
-            try bench.equal(
+            try equal(
                 try await bench.watches.stats(),
                 StoreStats(leased: 10, lanes: 5),
                 "after the claims"
@@ -176,7 +173,7 @@ extension QueueConformance {
             _ = try await bench.commit(byName[1], .next(after: .zero))
             _ = try await bench.commit(byName[2], .close(.settled), status: "failed")
             _ = try await bench.watches.cancel(byName[3].item.key)
-            try bench.equal(
+            try equal(
                 try await bench.watches.stats(),
                 StoreStats(
                     pending: 2,
@@ -191,9 +188,7 @@ extension QueueConformance {
                 "after the commits"
             )
         },
-        ConformanceCase(
-            "counts include quarantined watches, paused and held lanes, and open circuits"
-        ) {
+        Case("counts include quarantined watches, paused and held lanes, and open circuits") {
             bench in
             let accounts = ["acct_a", "acct_b", "acct_c", "acct_d"]
             let dead = bench.key("dead", account: accounts[0])
@@ -209,15 +204,15 @@ extension QueueConformance {
                 }
             }
             let counts = try await bench.watches.stats()
-            try bench.equal(counts.quarantined, 1, "in quarantine")
-            try bench.equal(counts.lanesPaused, 1, "paused")
-            try bench.equal(counts.lanesHeld, 2, "held")
-            try bench.equal(counts.circuitsOpen, 1, "circuits open")
+            try equal(counts.quarantined, 1, "in quarantine")
+            try equal(counts.lanesPaused, 1, "paused")
+            try equal(counts.lanesHeld, 2, "held")
+            try equal(counts.circuitsOpen, 1, "circuits open")
             try await bench.advance(ms: 6000)
-            try bench.equal(try await bench.watches.stats().lanesHeld, 1, "held later")
+            try equal(try await bench.watches.stats().lanesHeld, 1, "held later")
             try await bench.harness.lanes.pause(keys[2].lane)
             let stopped = try await bench.watches.stats()
-            try bench.equal(stopped.circuitsOpen, 0, "open circuits of lanes that are not paused")
+            try equal(stopped.circuitsOpen, 0, "open circuits of lanes that are not paused")
         },
     ]
 }

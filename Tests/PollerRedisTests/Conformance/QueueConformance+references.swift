@@ -5,7 +5,7 @@ import PollerWatches
 
 extension QueueConformance {
     static let references: [ConformanceCase] = [
-        ConformanceCase("references have the position, watch and lane of events") { bench in
+        Case("references have the position, watch and lane of events") { bench in
             let keys = ["1", "2"].map { bench.key($0) } + [bench.key("3", kind: .other("invoice"))]
             for key in keys {
                 try await bench.enqueue(key)
@@ -18,17 +18,16 @@ extension QueueConformance {
                     after: "0",
                     limit: 9
                 )
-                try bench.equal(found.map(\.id), entries.map(\.id), "ids")
-                try bench.equal(found.map(\.item), entries.map(\.event.key.id), "items")
+                try equal(found.map(\.id), entries.map(\.id), "ids")
+                try equal(found.map(\.item), entries.map(\.event.key.id), "items")
                 try bench.expect(found.allSatisfy { $0.partition == home }, "wrong partition")
                 for (reference, entry) in zip(found, entries) {
                     guard let lane = reference.lane else { continue }
-                    try bench.equal(lane, entry.event.key.lane, "lane")
+                    try equal(lane, entry.event.key.lane, "lane")
                 }
             }
         },
-        ConformanceCase("reading references continues after a position, without gap or repeat") {
-            bench in
+        Case("reading references continues after a position, without gap or repeat") { bench in
             let key = bench.key("1")
             let home = bench.partition(of: key)
             try await bench.record(key, (0..<7).map { "s\($0)" })
@@ -44,10 +43,10 @@ extension QueueConformance {
                 position = page.last?.id ?? position
             }
             let all = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
-            try bench.equal(pages.map(\.count), [3, 3, 1, 0], "pages")
-            try bench.equal(pages.flatMap(\.self), all.map(\.id), "ids")
+            try equal(pages.map(\.count), [3, 3, 1, 0], "pages")
+            try equal(pages.flatMap(\.self), all.map(\.id), "ids")
         },
-        ConformanceCase("events are returned in the order of the references") { bench in
+        Case("events are returned in the order of the references") { bench in
             let keys = [bench.key("1"), bench.key("2", account: "acct_other")]
             for key in keys { try await bench.record(key, ["a", "b", "c"]) }
             var references: [OutboxReference] = []
@@ -69,9 +68,9 @@ extension QueueConformance {
             // Every second reference is left out, because not every entry has a subscriber.
             for at in [4, 1] { references.remove(at: at) }
             let events = try await bench.outbox.events(of: references)
-            try bench.equal(events.map(\.?.seq), [3, 1, 3, 1], "seq")
-            try bench.equal(events, wanted, "events")
-            try bench.equal(try await bench.outbox.events(of: []), [], "events of no references")
+            try equal(events.map(\.?.seq), [3, 1, 3, 1], "seq")
+            try equal(events, wanted, "events")
+            try equal(try await bench.outbox.events(of: []), [], "events of no references")
         },
     ]
 }

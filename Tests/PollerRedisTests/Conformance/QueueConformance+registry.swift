@@ -7,7 +7,7 @@ import PollerWatches
 extension QueueConformance {
     /// The registered endpoints.
     static let registry: [ConformanceCase] = [
-        ConformanceCase("an endpoint is read as created, with the store's time") { bench in
+        Case("an endpoint is read as created, with the store's time") { bench in
             try await bench.advance(ms: 1234)
             let wanted = try bench.endpoint("full") { endpoint in
                 endpoint.scope = try EndpointScope(
@@ -34,16 +34,16 @@ extension QueueConformance {
                 )
             }
             let created = try await bench.create(wanted)
-            try bench.equal(created, wanted.stamped(created.createdAt), "the created endpoint")
+            try equal(created, wanted.stamped(created.createdAt), "the created endpoint")
             let stored = try await bench.stored(wanted.id)
-            try bench.equal(stored.endpoint, created, "the stored endpoint")
-            try bench.equal(stored.now, created.createdAt, "the time of creation")
+            try equal(stored.endpoint, created, "the stored endpoint")
+            try equal(stored.now, created.createdAt, "the time of creation")
             let version = try await bench.harness.endpoints.version()
-            try bench.equal(stored.version, version, "version")
+            try equal(stored.version, version, "version")
         },
-        ConformanceCase("the registry's version grows with every change, not with reads") { bench in
+        Case("the registry's version grows with every change, not with reads") { bench in
             let store = bench.harness.endpoints
-            try bench.equal(try await store.version(), 0, "the version of an empty registry")
+            try equal(try await store.version(), 0, "the version of an empty registry")
             let endpoint = try await bench.create(bench.endpoint("a"))
             var seen = [try await store.version()]
             _ = try await store.disable(endpoint.id, reason: "x")
@@ -52,12 +52,12 @@ extension QueueConformance {
             seen.append(try await store.version())
             _ = try await store.remove(endpoint.id)
             seen.append(try await store.version())
-            try bench.equal(seen, Array(Set(seen)).sorted(), "versions")
-            try bench.equal(try await store.remove(endpoint.id), false, "removing it again")
+            try equal(seen, Array(Set(seen)).sorted(), "versions")
+            try equal(try await store.remove(endpoint.id), false, "removing it again")
             _ = try await store.read(endpoint.id)
-            try bench.equal(try await store.version(), seen.last, "the version after reading")
+            try equal(try await store.version(), seen.last, "the version after reading")
         },
-        ConformanceCase("a hundred parallel creations with one key create one endpoint") { bench in
+        Case("a hundred parallel creations with one key create one endpoint") { bench in
             let request = bench.request("k")
             let made = try await withThrowingTaskGroup(of: EndpointCreation.self) { group in
                 for number in 0..<100 {
@@ -81,11 +81,11 @@ extension QueueConformance {
                 default: try bench.expect(false, "\(creation)")
                 }
             }
-            try bench.equal([created, ids.count], [1, 1], "creations and returned IDs")
+            try equal([created, ids.count], [1, 1], "creations and returned IDs")
             let page = try await bench.list(limit: 500)
-            try bench.equal(page.items.map(\.id), Array(ids), "listed endpoints")
+            try equal(page.items.map(\.id), Array(ids), "listed endpoints")
         },
-        ConformanceCase("an idempotency key is valid for one request of one account") { bench in
+        Case("an idempotency key is valid for one request of one account") { bench in
             let first = try await bench.create(bench.endpoint("a"), bench.request("k"))
             let store = bench.harness.endpoints
             let other = try bench.endpoint("b")
@@ -93,9 +93,9 @@ extension QueueConformance {
                 other,
                 request: bench.request("k", body: "other")
             )
-            try bench.equal(otherRequest, .conflict, "the key with another request")
+            try equal(otherRequest, .conflict, "the key with another request")
             let account = bench.request("k", account: "acct_b")
-            try bench.equal(
+            try equal(
                 try await bench.create(other, account).id,
                 other.id,
                 "the key of another account"
@@ -105,31 +105,25 @@ extension QueueConformance {
             guard case .repeated(let again, false) = late else {
                 throw ConformanceFailure(message: "a repeat after a change: \(late)")
             }
-            try bench.equal(again.id, first.id, "the endpoint of the repeat")
+            try equal(again.id, first.id, "the endpoint of the repeat")
             _ = try await store.remove(first.id)
             let gone = try await store.create(bench.endpoint("d"), request: bench.request("k"))
-            try bench.equal(gone, .conflict, "a repeat after the removal")
+            try equal(gone, .conflict, "a repeat after the removal")
         },
-        ConformanceCase("an ID is registered once, and the number of endpoints is limited") {
-            bench in
+        Case("an ID is registered once, and the number of endpoints is limited") { bench in
             let store = bench.harness.endpoints
             let first = try await bench.create(bench.endpoint("n0"))
             let twin = try bench.endpoint("other", id: first.id)
-            try bench.equal(try await store.create(twin, request: nil), .exists, "the same id")
+            try equal(try await store.create(twin, request: nil), .exists, "the same id")
             for number in 1..<RedisHarness.endpointsMax {
                 try await bench.create(bench.endpoint("n\(number)"))
             }
             let excess = try bench.endpoint("excess")
-            try bench.equal(
-                try await store.create(excess, request: nil),
-                .tooMany,
-                "one over the limit"
-            )
+            try equal(try await store.create(excess, request: nil), .tooMany, "one over the limit")
             _ = try await store.remove(first.id)
             try await bench.create(excess)
         },
-        ConformanceCase("the later of two simultaneous changes of an endpoint is rejected") {
-            bench in
+        Case("the later of two simultaneous changes of an endpoint is rejected") { bench in
             let store = bench.harness.endpoints
             let endpoint = try await bench.create(bench.endpoint("a"))
             let stored = try await bench.stored(endpoint.id)
@@ -142,21 +136,21 @@ extension QueueConformance {
             guard case .replaced(let replaced) = outcome else {
                 throw ConformanceFailure(message: "a change: \(outcome)")
             }
-            try bench.equal(replaced.updatedAt, stored.now + .milliseconds(10), "changed at")
-            try bench.equal(replaced.createdAt, endpoint.createdAt, "created at")
+            try equal(replaced.updatedAt, stored.now + .milliseconds(10), "changed at")
+            try equal(replaced.createdAt, endpoint.createdAt, "created at")
             let refused = try await store.replace(theirs, version: stored.version)
-            try bench.equal(refused, .changed, "the second change")
+            try equal(refused, .changed, "the second change")
             let stale = try await store.remove(endpoint.id, version: stored.version)
-            try bench.equal(stale, .changed, "a removal of an old version")
+            try equal(stale, .changed, "a removal of an old version")
             let newest = try await bench.stored(endpoint.id).version
             let removal = try await store.remove(endpoint.id, version: newest)
-            try bench.equal(removal, .removed, "a removal of the current version")
+            try equal(removal, .removed, "a removal of the current version")
             let again = try await store.remove(endpoint.id, version: newest)
-            try bench.equal(again, .gone, "a repeated removal")
+            try equal(again, .gone, "a repeated removal")
             let late = try await store.replace(mine, version: stored.version)
-            try bench.equal(late, .changed, "a change of a deleted endpoint")
+            try equal(late, .changed, "a change of a deleted endpoint")
         },
-        ConformanceCase("simultaneous changes all take effect") { bench in
+        Case("simultaneous changes all take effect") { bench in
             let store = bench.harness.endpoints
             let endpoint = try await bench.create(bench.endpoint("a"))
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -171,9 +165,9 @@ extension QueueConformance {
                 try await group.waitForAll()
             }
             let names = try await bench.stored(endpoint.id).endpoint.headers.map(\.name)
-            try bench.equal(names.sorted(), (0..<8).map { "X-\($0)" }, "headers")
+            try equal(names.sorted(), (0..<8).map { "X-\($0)" }, "headers")
         },
-        ConformanceCase("disabling keeps the first reason, and enabling clears it") { bench in
+        Case("disabling keeps the first reason, and enabling clears it") { bench in
             let store = bench.harness.endpoints
             let endpoint = try await bench.create(bench.endpoint("a"))
             try await bench.advance(ms: 5)
@@ -181,44 +175,35 @@ extension QueueConformance {
             try await bench.advance(ms: 5)
             let disabled = try await store.disable(endpoint.id, reason: "two")
             let at = endpoint.createdAt + .milliseconds(5)
-            try bench.equal(disabled?.state, .disabled(reason: "one", at: at), "state")
-            try bench.equal(try await store.enable(endpoint.id)?.state, .enabled, "state")
+            try equal(disabled?.state, .disabled(reason: "one", at: at), "state")
+            try equal(try await store.enable(endpoint.id)?.state, .enabled, "state")
             let missing = EndpointID(unchecked: "ep_nobody")
-            try bench.equal(
-                try await store.disable(missing, reason: "x"),
-                nil,
-                "an unknown endpoint"
-            )
+            try equal(try await store.disable(missing, reason: "x"), nil, "an unknown endpoint")
         },
-        ConformanceCase("a refresh returns the endpoints changed or removed since a version") {
-            bench in
+        Case("a refresh returns the endpoints changed or removed since a version") { bench in
             let store = bench.harness.endpoints
             let kept = try await bench.create(bench.endpoint("kept"))
             let changed = try await bench.create(bench.endpoint("changed"))
             let removed = try await bench.create(bench.endpoint("removed"))
             let all = try await store.changes(since: 0, isContinuing: false)
-            try bench.equal(
-                Set(all.endpoints),
-                [kept, changed, removed],
-                "all endpoints"
-            )
-            try bench.equal(all.version, try await store.version(), "its version")
+            try equal(Set(all.endpoints), [kept, changed, removed], "all endpoints")
+            try equal(all.version, try await store.version(), "its version")
             let none = try await store.changes(since: all.version, isContinuing: false)
-            try bench.equal(none.endpoints.count + none.removed.count, 0, "changes since")
+            try equal(none.endpoints.count + none.removed.count, 0, "changes since")
             let now = try await store.disable(changed.id, reason: "x")
             _ = try await store.remove(removed.id)
             let some = try await store.changes(since: all.version, isContinuing: false)
-            try bench.equal(some.endpoints, [try bench.some(now, "the changed one")], "changed")
-            try bench.equal(some.removed, [removed.id], "removed")
-            try bench.equal([some.isReset, some.hasMore], [false, false], "reset, more")
+            try equal(some.endpoints, [try bench.some(now, "the changed one")], "changed")
+            try equal(some.removed, [removed.id], "removed")
+            try equal([some.isReset, some.hasMore], [false, false], "reset, more")
             let lost = try await store.changes(since: .max / 4, isContinuing: false)
             try bench.expect(
                 lost.isReset,
                 "a version of another registry is not answered with a reset"
             )
-            try bench.equal(lost.endpoints.count, 2, "endpoints after the reset")
+            try equal(lost.endpoints.count, 2, "endpoints after the reset")
         },
-        ConformanceCase("changes beyond one page are returned page by page, each once") { bench in
+        Case("changes beyond one page are returned page by page, each once") { bench in
             let store = bench.harness.endpoints
             var wanted: Set<EndpointID> = []
             for number in 0..<250 {
@@ -232,11 +217,10 @@ extension QueueConformance {
                 page = try await store.changes(since: page.version, isContinuing: true)
                 received += page.endpoints.map(\.id)
             }
-            try bench.equal(received.count, 250, "returned endpoints")
-            try bench.equal(Set(received), wanted, "returned endpoints")
+            try equal(received.count, 250, "returned endpoints")
+            try equal(Set(received), wanted, "returned endpoints")
         },
-        ConformanceCase("endpoints are listed by account, the newest first, page by page") {
-            bench in
+        Case("endpoints are listed by account, the newest first, page by page") { bench in
             for number in 0..<7 {
                 let account = number % 2 == 0 ? "acct_a" : number == 1 ? "acct_b" : "acct"
                 try await bench.create(bench.endpoint("n\(number)", account: account))
@@ -254,24 +238,24 @@ extension QueueConformance {
                 cursor = page.next
             } while cursor != nil
             let wanted = [6, 4, 2, 1, 0].map { "https://n\($0).example/hook" }
-            try bench.equal(urls, wanted, "the endpoints of the accounts")
-            try bench.equal(try await bench.list(limit: 7).items.count, 7, "all")
+            try equal(urls, wanted, "the endpoints of the accounts")
+            try equal(try await bench.list(limit: 7).items.count, 7, "all")
             do {
                 _ = try await bench.list(limit: 2, cursor: "bm9uZSBvZiBvdXJz")
             } catch StoreError.unknownCursor { return }
             throw ConformanceFailure(message: "an invalid cursor was accepted")
         },
-        ConformanceCase("a delivery to a registered endpoint has its ID and no URL") { bench in
+        Case("a delivery to a registered endpoint has its ID and no URL") { bench in
             let id = EndpointID(unchecked: "ep_registered")
             let mark = DeliveryMark(endpoint: id, watch: bench.key("1"))
             try await bench.deliveries.mark([mark])
             let lease = try await bench.take(mark)
-            try bench.equal(lease.item.endpoint, id, "endpoint")
-            try bench.equal(lease.item.url, nil, "URL")
+            try equal(lease.item.endpoint, id, "endpoint")
+            try equal(lease.item.url, nil, "URL")
             let state = DeliveryState(cursor: 3, failures: 1, attempts: 4)
             _ = try await bench.commit(lease, .rest, state)
             try await bench.deliveries.mark([mark])
-            try bench.equal(try await bench.take(mark).item.state, state, "state")
+            try equal(try await bench.take(mark).item.state, state, "state")
         },
     ]
 }

@@ -9,23 +9,19 @@ import PollerWatches
 extension QueueConformance {
     /// Watches restored from an archive.
     static let restoring: [ConformanceCase] = [
-        ConformanceCase("a restored watch is closed, as archived and searchable") { bench in
+        Case("a restored watch is closed, as archived and searchable") { bench in
             let key = bench.key("1", account: "acct_r")
             let archived = try bench.archived(key, seqs: 1...3)
-            try bench.equal(
-                try await bench.watches.restore([archived]),
-                [true],
-                "restored watches"
-            )
+            try equal(try await bench.watches.restore([archived]), [true], "restored watches")
             let snapshot = try await bench.snapshot(key)
-            try bench.equal(snapshot.closed, .settled, "the close reason")
-            try bench.equal(snapshot.watch, archived.watch, "the watch")
-            try bench.equal(snapshot.lastError, archived.lastError, "its last error")
-            try bench.equal(snapshot.notify, archived.notify, "its endpoints")
-            try bench.equal(snapshot.metadata, archived.metadata, "its metadata")
+            try equal(snapshot.closed, .settled, "the close reason")
+            try equal(snapshot.watch, archived.watch, "the watch")
+            try equal(snapshot.lastError, archived.lastError, "its last error")
+            try equal(snapshot.notify, archived.notify, "its endpoints")
+            try equal(snapshot.metadata, archived.metadata, "its metadata")
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(log.map(\.json), archived.events.map(\.json), "its events")
-            try bench.equal(snapshot.lastEvent?.json, log.last?.json, "the newest")
+            try equal(log.map(\.json), archived.events.map(\.json), "its events")
+            try equal(snapshot.lastEvent?.json, log.last?.json, "the newest")
             for text in ["order=A77", "customer=c_1"] {
                 let search = try SearchQuery(
                     text,
@@ -34,12 +30,12 @@ extension QueueConformance {
                     now: Timestamp(ms: 0)
                 )
                 let found = try await bench.watches.list(ListQuery().searching(for: search))
-                try bench.equal(found.items.map(\.watch.key), [key], "found by \(text)")
+                try equal(found.items.map(\.watch.key), [key], "found by \(text)")
             }
             let closed = try await bench.watches.list(ListQuery(state: .closed))
-            try bench.equal(closed.items.map(\.watch.key), [key], "closed watches")
+            try equal(closed.items.map(\.watch.key), [key], "closed watches")
         },
-        ConformanceCase("restored watches are neither delivered nor polled") { bench in
+        Case("restored watches are neither delivered nor polled") { bench in
             let key = bench.key("1")
             let dead = bench.key("2")
             _ = try await bench.watches.restore([
@@ -53,19 +49,19 @@ extension QueueConformance {
                     after: "0",
                     limit: 9
                 )
-                try bench.equal(published.map(\.event.id), [], "entries in the outbox")
+                try equal(published.map(\.event.id), [], "entries in the outbox")
                 let claim = try await bench.claim(in: home)
-                try bench.equal(claim.leases.map(\.item.key), [], "due watches")
+                try equal(claim.leases.map(\.item.key), [], "due watches")
             }
             let aside = try await bench.watches.list(ListQuery(state: .quarantined))
-            try bench.equal(aside.items.map(\.watch.key), [], "watches in quarantine")
-            try bench.equal(
+            try equal(aside.items.map(\.watch.key), [], "watches in quarantine")
+            try equal(
                 try await bench.snapshot(dead).closed,
                 .cancelled,
                 "the close reason of a dead watch"
             )
         },
-        ConformanceCase("existing watches are not changed by a restore, open or closed") { bench in
+        Case("existing watches are not changed by a restore, open or closed") { bench in
             let (open, closed, new) = (bench.key("1"), bench.key("2"), bench.key("3"))
             try await bench.record(closed, ["pending"])
             _ = try await bench.watches.cancel(closed)
@@ -73,17 +69,13 @@ extension QueueConformance {
             let before = [try await bench.snapshot(open), try await bench.snapshot(closed)]
             let archived = try [open, closed, new, new].map { try bench.archived($0, seqs: 1...3) }
             let first = try await bench.watches.restore(archived)
-            try bench.equal(first, [false, false, true, false], "restored watches")
+            try equal(first, [false, false, true, false], "restored watches")
             let after = [try await bench.snapshot(open), try await bench.snapshot(closed)]
-            try bench.equal(after, before, "existing watches")
+            try equal(after, before, "existing watches")
             let again = try await bench.watches.restore(archived)
-            try bench.equal(
-                again,
-                [false, false, false, false],
-                "watches restored the second time"
-            )
+            try equal(again, [false, false, false, false], "watches restored the second time")
         },
-        ConformanceCase("a restored watch continues its run and seq without a log") { bench in
+        Case("a restored watch continues its run and seq without a log") { bench in
             let (none, some) = (bench.key("1"), bench.key("2"))
             _ = try await bench.watches.restore([
                 try bench.archived(none, seqs: 8..<8), try bench.archived(some, seqs: 5...7),
@@ -91,16 +83,16 @@ extension QueueConformance {
             for (key, count) in [(none, 0), (some, 3)] {
                 try await bench.enqueue(key)
                 let lease = try await bench.take(key)
-                try bench.equal(lease.item.seq, 7, "its seq")
-                try bench.equal(lease.item.run, 3, "its run")
+                try equal(lease.item.seq, 7, "its seq")
+                try equal(lease.item.run, 3, "its run")
                 let result = try await bench.commit(lease, .close(.settled), status: "failed")
-                try bench.equal(result, .done, "the next commit")
+                try equal(result, .done, "the next commit")
                 let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-                try bench.equal(log.map(\.seq).last, 8, "seq of the next event")
-                try bench.equal(log.count, count + 1, "events")
+                try equal(log.map(\.seq).last, 8, "seq of the next event")
+                try equal(log.count, count + 1, "events")
             }
         },
-        ConformanceCase("a money hint reopens a restored watch") { bench in
+        Case("a money hint reopens a restored watch") { bench in
             let (paid, unknown) = (bench.key("1"), bench.key("2"))
             let money = "9d2k1a|k3f9a2||un||||lxyz12ab"
             _ = try await bench.watches.restore([
@@ -116,22 +108,21 @@ extension QueueConformance {
                 "a watch without a payment was reopened"
             )
             let lease = try await bench.take(paid)
-            try bench.equal(lease.item.payment?.packed, money, "the stored payment")
+            try equal(lease.item.payment?.packed, money, "the stored payment")
         },
-        ConformanceCase("restored events stay marked as restored when their bodies are deleted") {
-            bench in
+        Case("restored events stay marked as restored when their bodies are deleted") { bench in
             let key = bench.key("1")
             let archived = try bench.archived(key, seqs: 1...3)
             _ = try await bench.watches.restore([archived])
             let whole = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(whole, archived.events, "its events")
+            try equal(whole, archived.events, "its events")
             try await bench.advance(ms: 11_000)
             while try await bench.watches.removeBodies(
                 partition: bench.partition(of: key),
                 retention: .seconds(10)
             ) {}
             let reduced = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(reduced, archived.events.map(\.withoutBody), "without bodies")
+            try equal(reduced, archived.events.map(\.withoutBody), "without bodies")
             try bench.expect(
                 reduced.allSatisfy(\.isRestored),
                 "a restored event would be delivered again"
@@ -143,18 +134,15 @@ extension QueueConformance {
                 status: "failed"
             )
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(
-                log.map(\.isRestored),
-                [true, true, true, false],
-                "events marked as restored"
-            )
+            let isRestored = log.map(\.isRestored)
+            try equal(isRestored, [true, true, true, false], "events marked as restored")
         },
-        ConformanceCase("archived events without bodies are restored unchanged") { bench in
+        Case("archived events without bodies are restored unchanged") { bench in
             let key = bench.key("1")
             let archived = try bench.archived(key, seqs: 1...3, isReduced: true)
             _ = try await bench.watches.restore([archived])
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
-            try bench.equal(log.map(\.json), archived.events.map(\.json), "its events")
+            try equal(log.map(\.json), archived.events.map(\.json), "its events")
         },
     ]
 }

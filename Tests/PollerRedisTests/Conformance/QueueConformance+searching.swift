@@ -6,8 +6,7 @@ import PollerWatches
 
 extension QueueConformance {
     static let searching: [ConformanceCase] = [
-        ConformanceCase("watches are found by source, order and searchable metadata") {
-            bench in
+        Case("watches are found by source, order and searchable metadata") { bench in
             let keys = bench.keys(0..<4) + [bench.key("4", account: "acct_b", kind: .paymentIntent)]
             let metadata = [
                 "{\"order\":\"A77\",\"customer\":\"Jane Doe\"}",
@@ -33,9 +32,7 @@ extension QueueConformance {
             ]
             for (text, keys) in wanted { try await bench.finds(keys, by: text) }
         },
-        ConformanceCase(
-            "watches are found despite case, accents and apostrophes, and by mail address"
-        ) {
+        Case("watches are found despite case, accents and apostrophes, and by mail address") {
             bench in
             let (pat, other) = (bench.key("1"), bench.key("2", account: "acct_b"))
             let escapedMetadata =
@@ -59,8 +56,7 @@ extension QueueConformance {
                 try await bench.finds([], by: text)
             }
         },
-        ConformanceCase("watches found by a word are listed newest first, page by page") {
-            bench in
+        Case("watches found by a word are listed newest first, page by page") { bench in
             var keys: [WatchKey] = []
             for number in 0..<24 {
                 keys.append(bench.key("\(number)", account: "acct_\(number % 5)"))
@@ -79,11 +75,11 @@ extension QueueConformance {
                 for limit in [2, 50] {
                     let query = ListQuery(search: try bench.search(text), limit: limit)
                     let found = try await bench.list(query).map(\.watch.key)
-                    try bench.equal(found, wanted.map { keys[$0] }, "\(text) in pages of \(limit)")
+                    try equal(found, wanted.map { keys[$0] }, "\(text) in pages of \(limit)")
                 }
             }
         },
-        ConformanceCase("an order is found by its whole ID and by its words") { bench in
+        Case("an order is found by its whole ID and by its words") { bench in
             let names = ["#1001", "2026/000123", "№ 5", "Bestellung 7 Öl", "A+B", "a,b", "100%"]
             var keys: [WatchKey] = []
             for (number, name) in names.enumerated() {
@@ -107,8 +103,7 @@ extension QueueConformance {
                 try await bench.finds([], by: text)
             }
         },
-        ConformanceCase("watches created in a time range are listed newest first, page by page") {
-            bench in
+        Case("watches created in a time range are listed newest first, page by page") { bench in
             var keys: [WatchKey] = []
             for number in 0..<20 {
                 keys.append(bench.key("\(number)", account: "acct_\(number % 3)"))
@@ -126,13 +121,10 @@ extension QueueConformance {
             let wanted = all[9...14].map(\.watch.key)
             for limit in [2, 50] {
                 let found = try await bench.list(ListQuery(search: search, limit: limit))
-                try bench.equal(found.map(\.watch.key), wanted, "pages of \(limit)")
+                try equal(found.map(\.watch.key), wanted, "pages of \(limit)")
             }
         },
-        ConformanceCase(
-            "watches are found by facts from their polls until they are purged"
-        ) {
-            bench in
+        Case("watches are found by facts from their polls until they are purged") { bench in
             let (paid, other) = (bench.key("1"), bench.key("2", account: "acct_b"))
             try await bench.enqueue(paid)
             try await bench.finds([], by: "amount=1099")
@@ -159,8 +151,7 @@ extension QueueConformance {
             try await bench.finds([], by: "amount=1099")
             try await bench.finds([], by: "src_1")
         },
-        ConformanceCase("a search with many results lists each once, page by page") {
-            bench in
+        Case("a search with many results lists each once, page by page") { bench in
             let keys = (0..<600).map { bench.key("\($0)", account: "acct_\($0 % 3)") }
             let all = try keys.map {
                 try NewWatch(key: $0, metadata: "{\"customer\":\"Acme\"}")
@@ -176,12 +167,11 @@ extension QueueConformance {
                     case "state=open": Array(keys[200...])
                     default: Array(keys[..<200])
                     }
-                try bench.equal(found.count, wanted.count, text)
-                try bench.equal(Set(found), Set(wanted), text)
+                try equal(found.count, wanted.count, text)
+                try equal(Set(found), Set(wanted), text)
             }
         },
-        ConformanceCase("a source is found in every account and kind, open or closed") {
-            bench in
+        Case("a source is found in every account and kind, open or closed") { bench in
             let accounts = ["acct_a", "acct_b", "acct_c", "Shop.d"]
             let keys = accounts.flatMap { account in
                 [
@@ -208,11 +198,11 @@ extension QueueConformance {
                     limit: limit
                 )
                 let found = try await bench.list(query).map(\.watch.key)
-                try bench.equal(found.count, 2, "pages of \(limit)")
-                try bench.equal(Set(found), [keys[0], keys[6]], "pages of \(limit)")
+                try equal(found.count, 2, "pages of \(limit)")
+                try equal(Set(found), [keys[0], keys[6]], "pages of \(limit)")
             }
         },
-        ConformanceCase("IDs of an upstream are found in upper and lower case") { bench in
+        Case("IDs of an upstream are found in upper and lower case") { bench in
             func key(_ source: String) -> WatchKey {
                 WatchKey(source, of: AccountID(unchecked: "bank"), kind: .http)
             }
@@ -225,8 +215,7 @@ extension QueueConformance {
             try await bench.finds([digits], by: "4711")
             try await bench.finds([capital, small], by: "source=inv-7,INV-8")
         },
-        ConformanceCase("a watch is found by its newest order, however often it was restarted") {
-            bench in
+        Case("a watch is found by its newest order, however often it was restarted") { bench in
             let key = bench.key("1")
             for number in 1000..<1012 {
                 let new = try NewWatch(
@@ -241,7 +230,7 @@ extension QueueConformance {
             }
             try await bench.finds([], by: "order=ORD-2026-1000")
         },
-        ConformanceCase("a source whose ID is also an order's is found once") { bench in
+        Case("a source whose ID is also an order's is found once") { bench in
             let key = bench.key("1")
             let order = OrderID(unchecked: "src_1")
             let metadata = "{\"order\":\"src_1\"}"

@@ -6,8 +6,7 @@ import PollerWatches
 
 extension QueueConformance {
     static let tenantIsolation: [ConformanceCase] = [
-        ConformanceCase("pages for some accounts do not depend on the watches of others") {
-            bench in
+        Case("pages for some accounts do not depend on the watches of others") { bench in
             let own = bench.keys(0..<5, account: "acct_own")
             try await bench.enqueueFound(own)
             for key in own.prefix(2) {
@@ -21,11 +20,10 @@ extension QueueConformance {
                 for key in keys.prefix(6) { _ = try await bench.watches.cancel(key) }
             }
             let shared = try await bench.ownPages()
-            try bench.equal(shared.count, alone.count, "lists")
-            for (alone, shared) in zip(alone, shared) { try bench.equal(shared, alone, "pages") }
+            try equal(shared.count, alone.count, "lists")
+            for (alone, shared) in zip(alone, shared) { try equal(shared, alone, "pages") }
         },
-        ConformanceCase("endpoints and deliveries of other accounts are not found by their IDs") {
-            bench in
+        Case("endpoints and deliveries of other accounts are not found by their IDs") { bench in
             let endpoint = try await bench.create(try bench.endpoint("a"))
             let (own, others) = (
                 AccountSet.some([endpoint.account]),
@@ -33,37 +31,37 @@ extension QueueConformance {
             )
             let registry = bench.harness.endpoints
             let found = try await registry.read(endpoint.id, of: own)?.endpoint.id
-            try bench.equal(found, endpoint.id, "the endpoint")
+            try equal(found, endpoint.id, "the endpoint")
             for accounts in [others, .some([])] {
                 let found = try await registry.read(endpoint.id, of: accounts)
-                try bench.equal(found?.endpoint.id, nil, "the endpoint for other accounts")
+                try equal(found?.endpoint.id, nil, "the endpoint for other accounts")
             }
             let mark = DeliveryMark(endpoint: endpoint.id, watch: bench.key("1"))
             try await bench.deliveries.mark([mark])
             let id = bench.deliveries.id(of: mark.endpoint, mark.watch)
-            try bench.equal(try await bench.deliveries.delivery(id, of: own)?.id, id, "delivery")
+            try equal(try await bench.deliveries.delivery(id, of: own)?.id, id, "delivery")
             for accounts in [others, .some([])] {
                 let found = try await bench.deliveries.delivery(id, of: accounts)
-                try bench.equal(found?.id, nil, "the delivery for other accounts")
+                try equal(found?.id, nil, "the delivery for other accounts")
                 for endpoint in [endpoint.id, nil] {
                     let query = DeliveryQuery(endpoint: endpoint, accounts: accounts)
                     let page = try await bench.deliveries.deliveries(query)
-                    try bench.equal(page.items.count, 0, "deliveries for other accounts")
+                    try equal(page.items.count, 0, "deliveries for other accounts")
                 }
             }
             let query = DeliveryQuery(accounts: own)
             let page = try await bench.deliveries.deliveries(query)
-            try bench.equal(page.items.map(\.id), [id], "deliveries")
+            try equal(page.items.map(\.id), [id], "deliveries")
         },
-        ConformanceCase("a delivery to one endpoint is claimed before a large fan-out") { bench in
+        Case("a delivery to one endpoint is claimed before a large fan-out") { bench in
             let one = try bench.mark("1", "one.example")
             let many = try bench.neighbours(of: one, 40)
             try await bench.deliveries.mark(many)
             try await bench.advance(ms: 50)
             try await bench.deliveries.mark([one])
             let leases = try await bench.claim(one, limit: 5).leases
-            try bench.equal(leases.count, 5, "leases")
-            try bench.equal(
+            try equal(leases.count, 5, "leases")
+            try equal(
                 leases.contains { $0.item.endpoint == one.endpoint },
                 true,
                 "the delivery to one endpoint is claimed"
@@ -73,7 +71,7 @@ extension QueueConformance {
             try await bench.deliveries.mark([besides])
             try await bench.deliveries.mark([many[39]])
             let next = try await bench.claim(one, limit: 5).leases.map(\.item.endpoint)
-            try bench.equal(
+            try equal(
                 next.contains(besides.endpoint),
                 true,
                 "the delivery that became urgent is claimed"
@@ -82,7 +80,7 @@ extension QueueConformance {
             while case let leases = try await bench.claim(one, limit: 64).leases, !leases.isEmpty {
                 rest += leases.count
             }
-            try bench.equal(rest, 31, "the other deliveries")
+            try equal(rest, 31, "the other deliveries")
         },
     ]
 }

@@ -8,24 +8,24 @@ import PollerTesting
 extension QueueConformance {
     /// Stream tokens used in a URL.
     static let spending: [ConformanceCase] = [
-        ConformanceCase("a token can be spent once, and other tokens are not affected") { bench in
+        Case("a token can be spent once, and other tokens are not affected") { bench in
             let spent = bench.harness.spentTokens
-            try bench.equal(try await spent.isSpent("a"), false, "before")
+            try equal(try await spent.isSpent("a"), false, "before")
             let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<20 {
                     group.addTask { try await spent.spend("a", for: .seconds(60)) }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            try bench.equal(outcomes.count { $0 }, 1, "accepted attempts to spend it")
-            try bench.equal(try await spent.isSpent("a"), true, "afterwards")
-            try bench.equal(try await spent.isSpent("b"), false, "another")
+            try equal(outcomes.count { $0 }, 1, "accepted attempts to spend it")
+            try equal(try await spent.isSpent("a"), true, "afterwards")
+            try equal(try await spent.isSpent("b"), false, "another")
         }
     ]
 
     /// The audit trail.
     static let trail: [ConformanceCase] = [
-        ConformanceCase("a change is read as recorded, with the store's time") { bench in
+        Case("a change is read as recorded, with the store's time") { bench in
             let trail = try bench.redis.trail
             let change = AuditedChange(
                 by: AuditActor(
@@ -44,13 +44,13 @@ extension QueueConformance {
                 refused: "not_allowed"
             )
             let noted = try await trail.note(change)
-            try bench.equal(noted.at.ms > 0, true, "the change has the store's time")
+            try equal(noted.at.ms > 0, true, "the change has the store's time")
             let page = try await trail.entries(AuditQuery())
-            try bench.equal(page.items, [noted], "the entries")
-            try bench.equal(page.items.first?.change, change, "the change")
-            try bench.equal(page.next, nil, "the cursor after the last entry")
+            try equal(page.items, [noted], "the entries")
+            try equal(page.items.first?.change, change, "the change")
+            try equal(page.next, nil, "the cursor after the last entry")
         },
-        ConformanceCase("changes are listed newest first, each once") { bench in
+        Case("changes are listed newest first, each once") { bench in
             let trail = try bench.redis.trail
             var noted: [String] = []
             for number in 0..<7 {
@@ -64,16 +64,16 @@ extension QueueConformance {
                 read += page.items.map(\.id)
                 query.cursor = page.next
             } while query.cursor != nil
-            try bench.equal(read, noted.reversed(), "the ids")
+            try equal(read, noted.reversed(), "the ids")
             query.cursor = "nonsense"
             do throws(StoreError) {
                 _ = try await trail.entries(query)
                 throw StoreError.corrupt("taken")
             } catch {
-                try bench.equal(error, .unknownCursor, "an invalid cursor")
+                try equal(error, .unknownCursor, "an invalid cursor")
             }
         },
-        ConformanceCase("a filter finds only matching changes") { bench in
+        Case("a filter finds only matching changes") { bench in
             let trail = try bench.redis.trail
             let acme = AccountID(unchecked: "acme")
             _ = try await trail.note(bench.change("a", by: "ann"))
@@ -86,23 +86,23 @@ extension QueueConformance {
                     "\($0.change.by.name) \($0.change.action) \($0.change.target.id)"
                 }
             }
-            try bench.equal(try await found { $0.by = "ann" }, ["ann b t2", "ann a t"], "by")
-            try bench.equal(try await found { $0.by = "key_bob" }, ["bob b t"], "by id")
-            try bench.equal(try await found { $0.action = "a" }, ["ann a t"], "action")
-            try bench.equal(try await found { $0.target = "t2" }, ["ann b t2"], "target")
-            try bench.equal(try await found { $0.account = acme }, ["bob b t"], "account")
-            try bench.equal(try await found { $0.until = Timestamp(ms: 1) }, [], "until")
+            try equal(try await found { $0.by = "ann" }, ["ann b t2", "ann a t"], "by")
+            try equal(try await found { $0.by = "key_bob" }, ["bob b t"], "by id")
+            try equal(try await found { $0.action = "a" }, ["ann a t"], "action")
+            try equal(try await found { $0.target = "t2" }, ["ann b t2"], "target")
+            try equal(try await found { $0.account = acme }, ["bob b t"], "account")
+            try equal(try await found { $0.until = Timestamp(ms: 1) }, [], "until")
             let later = second.at + .seconds(86_400 * 900)
-            try bench.equal(try await found { $0.since = later }, [], "since")
+            try equal(try await found { $0.since = later }, [], "since")
             for ms: Int64 in [1, 0, -1, -62_135_596_800_000, -62_167_219_200_000] {
                 let past = Timestamp(ms: ms)
-                try bench.equal(try await found { $0.since = past }.count, 3, "since \(ms)")
-                try bench.equal(try await found { $0.until = past }, [], "until \(ms)")
+                try equal(try await found { $0.since = past }.count, 3, "since \(ms)")
+                try equal(try await found { $0.until = past }, [], "until \(ms)")
             }
             let last = Timestamp(ms: 253_402_300_799_999)
-            try bench.equal(try await found { $0.until = last }.count, 3, "until 9999")
+            try equal(try await found { $0.until = last }.count, 3, "until 9999")
         },
-        ConformanceCase(
+        Case(
             "a bound key sees the changes of its accounts without the names of other keys"
         ) { bench in
             let trail = try bench.redis.trail
@@ -115,31 +115,30 @@ extension QueueConformance {
             var query = AuditQuery()
             query.accounts = .some([acme])
             let items = try await trail.entries(query).items.map(\.change)
-            try bench.equal(items.map(\.action), ["own", "by others"], "visible changes")
-            try bench.equal(items.map(\.by.name), ["own", "another key"], "visible authors")
-            try bench.equal(items.map(\.by.key?.description), ["key_own", nil], "visible key IDs")
-            try bench.equal(items.map(\.address), ["192.0.2.9", nil], "visible addresses")
+            try equal(items.map(\.action), ["own", "by others"], "visible changes")
+            try equal(items.map(\.by.name), ["own", "another key"], "visible authors")
+            try equal(items.map(\.by.key?.description), ["key_own", nil], "visible key IDs")
+            try equal(items.map(\.address), ["192.0.2.9", nil], "visible addresses")
             query.by = "ann"
-            try bench.equal(
+            try equal(
                 try await trail.entries(query).items.count,
                 0,
                 "changes found by a hidden name"
             )
         },
-        ConformanceCase("the trail keeps the newest changes, limited in number and age") {
-            bench in
+        Case("the trail keeps the newest changes, limited in number and age") { bench in
             let trail = try bench.redis.trail
             let bounds = RedisHarness.auditBounds
             for number in 0...bounds.countMax {
                 _ = try await trail.note(bench.change("\(number)"))
             }
             let page = try await trail.entries(AuditQuery())
-            try bench.equal(page.items.count, bounds.countMax, "entries")
-            try bench.equal(page.items.first?.change.action, "\(bounds.countMax)", "the newest")
+            try equal(page.items.count, bounds.countMax, "entries")
+            try equal(page.items.first?.change.action, "\(bounds.countMax)", "the newest")
             try await bench.advance(ms: 2 * Int(bounds.ageMax.ms))
             _ = try await trail.note(bench.change("late"))
             let rest = try await trail.entries(AuditQuery()).items.map(\.change.action)
-            try bench.equal(
+            try equal(
                 rest.contains("\(bounds.countMax)"),
                 false,
                 "a change over the age limit is kept"

@@ -6,16 +6,15 @@ import PollerWatches
 /// Lanes take turns, and a claim is shared among them.
 extension QueueConformance {
     static let turns: [ConformanceCase] = [
-        ConformanceCase("the slots of a claim are shared equally among ready lanes") {
-            bench in
+        Case("the slots of a claim are shared equally among ready lanes") { bench in
             let home = try await bench.fill(lanes: 4, apartMs: 50)
             for _ in 0..<4 {
                 let leases = try await bench.claim(in: home, limit: 20).leases
                 let counts = Dictionary(grouping: leases, by: \.lane).mapValues(\.count)
-                try bench.equal(counts.values.sorted(), [5, 5, 5, 5], "leases of each lane")
+                try equal(counts.values.sorted(), [5, 5, 5, 5], "leases of each lane")
             }
         },
-        ConformanceCase("slots that a lane cannot use go to other lanes") { bench in
+        Case("slots that a lane cannot use go to other lanes") { bench in
             let accounts = bench.accounts(3)
             for account in accounts {
                 try await bench.enqueue(bench.keys(0..<40, account: account))
@@ -24,10 +23,10 @@ extension QueueConformance {
             let own = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 2)
             try await bench.harness.lanes.limit(narrow.lane, to: own)
             let leases = try await bench.claim(in: bench.partition(of: narrow), limit: 30).leases
-            try bench.equal(leases.count, 30, "leases")
-            try bench.equal(leases.count { $0.lane == narrow.lane }, 2, "leases of the narrow lane")
+            try equal(leases.count, 30, "leases")
+            try equal(leases.count { $0.lane == narrow.lane }, 2, "leases of the narrow lane")
         },
-        ConformanceCase("a served lane goes behind the waiting lanes") { bench in
+        Case("a served lane goes behind the waiting lanes") { bench in
             let home = try await bench.fill(lanes: 4, apartMs: 50)
             for round in 0..<5 {
                 var served: [LaneID] = []
@@ -35,23 +34,22 @@ extension QueueConformance {
                     served += try await bench.claim(in: home, limit: 1).leases.map(\.lane)
                     try await bench.advance(ms: round)
                 }
-                try bench.equal(served.count, 4, "leases in round \(round)")
-                try bench.equal(Set(served).count, 4, "lanes served in round \(round)")
+                try equal(served.count, 4, "leases in round \(round)")
+                try equal(Set(served).count, 4, "lanes served in round \(round)")
             }
         },
-        ConformanceCase("a commit frees a slot of a lane, but does not move it forward") { bench in
+        Case("a commit frees a slot of a lane, but does not move it forward") { bench in
             let home = try await bench.fill(lanes: 3, apartMs: 1000)
             try await bench.expectTurns(of: 3, in: home, .unlimited)
         },
-        ConformanceCase("a full lane with a freed slot waits for its turn") { bench in
+        Case("a full lane with a freed slot waits for its turn") { bench in
             let home = try await bench.fill(lanes: 3, apartMs: 1000)
             let one = LaneLimit(ratePerSecond: 0, burst: 1, inFlightMax: 1)
             try await bench.expectTurns(of: 3, in: home, one)
         },
-        ConformanceCase("the end of a claim's look-ahead does not delay a lane") { bench in
+        Case("the end of a claim's look-ahead does not delay a lane") { bench in
             let limit = LaneLimit(ratePerSecond: 10, burst: 1, inFlightMax: 1000)
-            let keys = bench.keys(0..<3)
-            try await bench.enqueue(keys)
+            let keys = try await bench.enqueued(0..<3)
             let home = bench.partition(of: keys[0])
             let leases = try await bench.claim(in: home).leases
             try await bench.advance(ms: Int(ConformanceBench.lease.ms))
@@ -64,10 +62,10 @@ extension QueueConformance {
                 lane: limit,
                 ahead: .milliseconds(600)
             )
-            try bench.equal(claim.leases.count, 1, "leases")
-            try bench.equal(claim.nextReady, claim.now + .milliseconds(100), "next ready")
+            try equal(claim.leases.count, 1, "leases")
+            try equal(claim.nextReady, claim.now + .milliseconds(100), "next ready")
         },
-        ConformanceCase("lanes with normal watches take turns, too") { bench in
+        Case("lanes with normal watches take turns, too") { bench in
             let accounts = bench.accounts(3)
             let rest = accounts.flatMap { bench.keys(0..<20, "r", account: $0) }
             try await bench.enqueueRest(rest)
@@ -79,10 +77,10 @@ extension QueueConformance {
                     served.formUnion(claim.leases.map(\.lane))
                     try await bench.advance(ms: 1)
                 }
-                try bench.equal(served.count, 3, "lanes served in round \(round)")
+                try equal(served.count, 3, "lanes served in round \(round)")
             }
         },
-        ConformanceCase("a small lane is served next to a lane that is long overdue") { bench in
+        Case("a small lane is served next to a lane that is long overdue") { bench in
             let accounts = bench.accounts(2)
             try await bench.enqueue(bench.keys(0..<200, account: accounts[0]))
             try await bench.advance(ms: 5000)
@@ -101,70 +99,64 @@ extension QueueConformance {
 
     /// Items claimed before they may start.
     static let ahead: [ConformanceCase] = [
-        ConformanceCase("without look-ahead an item starts when it is claimed") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("without look-ahead an item starts when it is claimed") { bench in
+            let key = try await bench.enqueued("1")
             try await bench.advance(ms: 70)
             let lease = try await bench.take(key)
-            try bench.equal(lease.startsAt, lease.claimedAt, "start")
-            try bench.equal(lease.due, lease.claimedAt + .milliseconds(-70), "due")
+            try equal(lease.startsAt, lease.claimedAt, "start")
+            try equal(lease.due, lease.claimedAt + .milliseconds(-70), "due")
         },
-        ConformanceCase("an item due within the look-ahead is claimed and starts when it is due") {
-            bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("an item due within the look-ahead is claimed and starts when it is due") { bench in
+            let key = try await bench.enqueued("1")
             let first = try await bench.take(key)
             _ = try await bench.commit(first, .next(after: .milliseconds(15)))
             let home = bench.partition(of: key)
             let short = try await bench.claim(in: home, ahead: .milliseconds(14))
-            try bench.equal(short.leases.count, 0, "leases 14 ms ahead")
-            try bench.equal(short.nextReady, short.now + .milliseconds(15), "next ready")
+            try equal(short.leases.count, 0, "leases 14 ms ahead")
+            try equal(short.nextReady, short.now + .milliseconds(15), "next ready")
             let claim = try await bench.claim(in: home, ahead: .milliseconds(15))
             let lease = try bench.some(claim.leases.first, "a lease 15 ms ahead")
-            try bench.equal(lease.startsAt, claim.now + .milliseconds(15), "start")
-            try bench.equal(lease.due, lease.startsAt, "due")
-            try bench.equal(lease.claimedAt, claim.now, "claimed at")
-            try bench.equal(lease.endsAt, claim.now + ConformanceBench.lease, "end")
+            try equal(lease.startsAt, claim.now + .milliseconds(15), "start")
+            try equal(lease.due, lease.startsAt, "due")
+            try equal(lease.claimedAt, claim.now, "claimed at")
+            try equal(lease.endsAt, claim.now + ConformanceBench.lease, "end")
         },
-        ConformanceCase("an item released before its start keeps its due time") { bench in
-            let key = bench.key("1")
-            try await bench.enqueue(key)
+        Case("an item released before its start keeps its due time") { bench in
+            let key = try await bench.enqueued("1")
             let first = try await bench.take(key)
             _ = try await bench.commit(first, .next(after: .milliseconds(15)))
             let home = bench.partition(of: key)
             let claim = try await bench.claim(in: home, ahead: .milliseconds(20))
             let lease = try bench.some(claim.leases.first, "a lease")
             _ = try await bench.watches.release([lease.ref])
-            try bench.equal(try await bench.waiting(key).due, lease.due, "due")
-            try bench.equal(try await bench.due(key), [], "due now")
+            try equal(try await bench.waiting(key).due, lease.due, "due")
+            try equal(try await bench.due(key), [], "due now")
         },
-        ConformanceCase("starts within the look-ahead are spaced as the rate allows") { bench in
+        Case("starts within the look-ahead are spaced as the rate allows") { bench in
             let limit = LaneLimit(ratePerSecond: 100, burst: 1, inFlightMax: 1000)
-            let keys = bench.keys(0..<20)
-            try await bench.enqueue(keys)
+            let keys = try await bench.enqueued(0..<20)
             let home = bench.partition(of: keys[0])
             let claim = try await bench.claim(in: home, lane: limit, ahead: .milliseconds(45))
             let starts = claim.leases.map { ($0.startsAt - claim.now).ms }
-            try bench.equal(starts, [0, 10, 20, 30, 40], "starts")
-            try bench.equal(claim.nextReady, claim.now + .milliseconds(50), "next ready")
+            try equal(starts, [0, 10, 20, 30, 40], "starts")
+            try equal(claim.nextReady, claim.now + .milliseconds(50), "next ready")
             let again = try await bench.claim(in: home, lane: limit, ahead: .milliseconds(45))
-            try bench.equal(again.leases.count, 0, "leases right after")
+            try equal(again.leases.count, 0, "leases right after")
             try await bench.advance(ms: 25)
             let later = try await bench.claim(in: home, lane: limit, ahead: .milliseconds(45))
             let more = later.leases.map { ($0.startsAt - claim.now).ms }
-            try bench.equal(more, [50, 60, 70], "starts of a claim 25 ms later")
+            try equal(more, [50, 60, 70], "starts of a claim 25 ms later")
         },
-        ConformanceCase("a burst starts at once, later starts of the look-ahead follow at the rate")
-        { bench in
+        Case("a burst starts at once, later starts of the look-ahead follow at the rate") {
+            bench in
             let limit = LaneLimit(ratePerSecond: 50, burst: 3, inFlightMax: 1000)
             try await bench.enqueue(bench.keys(0..<20))
             let home = bench.partition(of: bench.key("0"))
             let claim = try await bench.claim(in: home, lane: limit, ahead: .milliseconds(50))
             let starts = claim.leases.map { ($0.startsAt - claim.now).ms }
-            try bench.equal(starts, [0, 0, 0, 20, 40], "starts")
+            try equal(starts, [0, 0, 0, 20, 40], "starts")
         },
-        ConformanceCase("the rate is charged when an item starts, not when it is claimed") {
-            bench in
+        Case("the rate is charged when an item starts, not when it is claimed") { bench in
             let limit = LaneLimit(ratePerSecond: 100, burst: 1, inFlightMax: 1000)
             try await bench.enqueue(bench.keys(0..<3))
             let home = bench.partition(of: bench.key("0"))
@@ -173,12 +165,10 @@ extension QueueConformance {
             }
             let claim = try await bench.claim(in: home, lane: limit, ahead: .milliseconds(45))
             let starts = claim.leases.map { ($0.startsAt - claim.now).ms }
-            try bench.equal(starts, [30, 40], "starts")
-            try bench.equal(claim.nextReady, claim.now + .milliseconds(50), "next ready")
+            try equal(starts, [30, 40], "starts")
+            try equal(claim.nextReady, claim.now + .milliseconds(50), "next ready")
         },
-        ConformanceCase(
-            "starts never exceed rate and burst in any window, with or without look-ahead"
-        ) {
+        Case("starts never exceed rate and burst in any window, with or without look-ahead") {
             bench in
             // An interval of 33⅓ ms: starts are whole milliseconds, never the earlier one.
             let limit = LaneLimit(ratePerSecond: 30, burst: 1, inFlightMax: 1000)
@@ -200,30 +190,28 @@ extension QueueConformance {
             }
             try bench.expectRate(starts, limit)
         },
-        ConformanceCase("a claim looks ahead to the end of a hold") { bench in
-            let keys = bench.keys(0..<2)
-            try await bench.enqueue(keys)
+        Case("a claim looks ahead to the end of a hold") { bench in
+            let keys = try await bench.enqueued(0..<2)
             try await bench.attempt(keys[0], .hold(.milliseconds(30)))
             let home = bench.partition(of: keys[0])
             let early = try await bench.claim(in: home, ahead: .milliseconds(29))
-            try bench.equal(early.leases.count, 0, "leases 29 ms ahead")
+            try equal(early.leases.count, 0, "leases 29 ms ahead")
             let claim = try await bench.claim(in: home, ahead: .milliseconds(30))
-            try bench.equal(
+            try equal(
                 claim.leases.map(\.startsAt),
                 [claim.now + .milliseconds(30), claim.now + .milliseconds(30)],
                 "starts"
             )
         },
-        ConformanceCase("due items are claimed before items that are due soon") { bench in
-            let keys = bench.keys(0..<3)
-            try await bench.enqueue(keys)
+        Case("due items are claimed before items that are due soon") { bench in
+            let keys = try await bench.enqueued(0..<3)
             let home = bench.partition(of: keys[0])
             for (wait, lease) in zip([20, 0, 10], try await bench.claim(in: home).leases) {
                 _ = try await bench.commit(lease, .next(after: .milliseconds(wait)))
             }
             let claim = try await bench.claim(in: home, limit: 2, ahead: .milliseconds(50))
             let starts = claim.leases.map { ($0.startsAt - claim.now).ms }
-            try bench.equal(starts, [0, 10], "starts")
+            try equal(starts, [0, 10], "starts")
         },
     ]
 }

@@ -7,56 +7,45 @@ import PollerWatches
 extension QueueConformance {
     /// Hints to an open watch: the poll that closes it may have missed the change.
     static let uncoveredHints: [ConformanceCase] = [
-        ConformanceCase("a money hint starts a review if the closing poll saw no money") {
-            bench in
+        Case("a money hint starts a review if the closing poll saw no money") { bench in
             for seesMoney in [true, false] {
                 let key = bench.key("\(seesMoney)")
                 let memory = try await bench.openPaid(key)
-                try bench.equal(try await bench.watches.hint(key, of: .money), true, "hint")
+                try equal(try await bench.watches.hint(key, of: .money), true, "hint")
                 let last = bench.end(try await bench.take(key), seesMoney: seesMoney)
-                try bench.equal(
-                    try await bench.watches.commit([last]),
-                    [.done],
-                    "the closing commit"
-                )
+                try equal(try await bench.watches.commit([last]), [.done], "the closing commit")
                 // A lost reply: the same commit once more.
-                try bench.equal(try await bench.watches.commit([last]), [.done], "repeated")
+                try equal(try await bench.watches.commit([last]), [.done], "repeated")
                 if !seesMoney {
                     let lease = try await bench.takeReview(key, run: 2, endedAs: .settled)
-                    try bench.equal(lease.item.payment, memory, "the stored payment")
-                    try bench.equal(lease.item.hintedAt, lease.claimedAt, "hinted at")
-                    try bench.equal(lease.due, lease.claimedAt, "due")
+                    try equal(lease.item.payment, memory, "the stored payment")
+                    try equal(lease.item.hintedAt, lease.claimedAt, "hinted at")
+                    try equal(lease.due, lease.claimedAt, "due")
                     _ = try await bench.commit(lease, .close(.settled))
                 }
-                try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
-                try bench.equal(try await bench.snapshot(key).watch.seq, 2, "seq")
-                try bench.equal(try await bench.due(key), [], "due")
+                try equal(try await bench.snapshot(key).closed, .settled, "closed")
+                try equal(try await bench.snapshot(key).watch.seq, 2, "seq")
+                try equal(try await bench.due(key), [], "due")
             }
         },
-        ConformanceCase("a money hint during the closing poll or a review starts another review") {
-            bench in
+        Case("a money hint during the closing poll or a review starts another review") { bench in
             let key = bench.key("1")
             _ = try await bench.openPaid(key)
             for run in 1...3 {
                 let lease = try await bench.take(key)
-                try bench.equal(lease.item.run, run, "run")
-                try bench.equal(lease.item.isReview, run > 1, "review")
+                try equal(lease.item.run, run, "run")
+                try equal(lease.item.isReview, run > 1, "review")
                 _ = try await bench.watches.hint(key, of: .money)
                 let last = bench.end(lease, tells: run == 1, seesMoney: true)
-                try bench.equal(
-                    try await bench.watches.commit([last]),
-                    [.done],
-                    "the closing commit"
-                )
+                try equal(try await bench.watches.commit([last]), [.done], "the closing commit")
             }
             _ = try await bench.commit(
                 try await bench.takeReview(key, run: 4, endedAs: .settled),
                 .close(.settled)
             )
-            try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
+            try equal(try await bench.snapshot(key).closed, .settled, "closed")
         },
-        ConformanceCase("a hint during the closing poll reopens the watch if a later one would") {
-            bench in
+        Case("a hint during the closing poll reopens the watch if a later one would") { bench in
             // A hint during the poll that reached the goal requests another poll.
             for reason in ClosedReason.allCases where reason != .reached {
                 for (news, isUnpaid) in [
@@ -70,35 +59,25 @@ extension QueueConformance {
                     let lease = try await bench.take(key)
                     _ = try await bench.watches.hint(key, of: news)
                     let last = bench.end(lease, reason, seesMoney: true)
-                    try bench.equal(try await bench.watches.commit([last]), [.done], what)
+                    try equal(try await bench.watches.commit([last]), [.done], what)
                     let isAnswer = reason == .settled
                     let isOpened =
                         reason == .expired || reason == .gone && news != .anything
                         || isAnswer && (news == .money || news == .outcome && isUnpaid)
-                    try bench.equal(
-                        try await bench.snapshot(key).closed,
-                        isOpened ? nil : reason,
-                        what
-                    )
+                    try equal(try await bench.snapshot(key).closed, isOpened ? nil : reason, what)
                     guard isOpened else { continue }
                     let again = try await bench.takeReview(
                         key,
                         run: 2,
                         endedAs: isAnswer ? reason : nil
                     )
-                    try bench.equal(
-                        again.item.deadline - again.item.createdAt,
-                        .seconds(5),
-                        "span"
-                    )
+                    try equal(again.item.deadline - again.item.createdAt, .seconds(5), "span")
                     _ = try await bench.commit(again, .close(reason))
-                    try bench.equal(try await bench.snapshot(key).closed, reason, what)
+                    try equal(try await bench.snapshot(key).closed, reason, what)
                 }
             }
         },
-        ConformanceCase(
-            "a money hint survives a crash of the owner, and the next owner polls for it"
-        ) {
+        Case("a money hint survives a crash of the owner, and the next owner polls for it") {
             bench in
             for seesMoney in [true, false] {
                 let key = bench.key("\(seesMoney)")
@@ -109,37 +88,32 @@ extension QueueConformance {
                 _ = try await bench.watches.hint(key, of: .anything)
                 try await bench.harness.advance(by: dead.endsAt - dead.claimedAt)
                 let last = bench.end(try await bench.take(key), seesMoney: seesMoney)
-                try bench.equal(
-                    try await bench.watches.commit([last]),
-                    [.done],
-                    "the closing commit"
-                )
+                try equal(try await bench.watches.commit([last]), [.done], "the closing commit")
                 if !seesMoney {
                     let lease = try await bench.takeReview(key, run: 2, endedAs: .settled)
                     _ = try await bench.commit(lease, .close(.settled))
                 }
-                try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
+                try equal(try await bench.snapshot(key).closed, .settled, "closed")
             }
         },
-        ConformanceCase("a money hint of a gone watch starts a review after the object was found") {
-            bench in
+        Case("a money hint of a gone watch starts a review after the object was found") { bench in
             let key = bench.key("1")
             let memory = try await bench.openPaid(key)
             _ = try await bench.commit(try await bench.take(key), .close(.gone))
             _ = try await bench.watches.hint(key, of: .money)
             let found = bench.end(try await bench.take(key), memory: memory)
-            try bench.equal(try await bench.watches.commit([found]), [.done], "the closing commit")
+            try equal(try await bench.watches.commit([found]), [.done], "the closing commit")
             let lease = try await bench.takeReview(key, run: 3, endedAs: .settled)
             _ = try await bench.commit(lease, .close(.settled))
-            try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
+            try equal(try await bench.snapshot(key).closed, .settled, "closed")
         },
-        ConformanceCase(
+        Case(
             "a lease has the most important hint until a later poll has covered it"
         ) { bench in
             let key = bench.key("1")
             _ = try await bench.openPaid(key)
             var lease = try await bench.take(key)
-            try bench.equal(lease.item.pendingHint, nil, "at first")
+            try equal(lease.item.pendingHint, nil, "at first")
             for (news, shown) in [
                 (HintTopic.anything, HintTopic.anything), (.outcome, .outcome), (.money, .money),
                 (.outcome, .money), (.anything, .money),
@@ -147,25 +121,25 @@ extension QueueConformance {
                 _ = try await bench.watches.hint(key, of: news)
                 // The poll began before the hint.
                 let early = bench.end(lease, goesOn: true, seesMoney: true)
-                try bench.equal(try await bench.watches.commit([early]), [.done], "\(news)")
+                try equal(try await bench.watches.commit([early]), [.done], "\(news)")
                 lease = try await bench.take(key)
-                try bench.equal(lease.item.pendingHint, shown, "after \(news)")
+                try equal(lease.item.pendingHint, shown, "after \(news)")
             }
             let blind = bench.end(lease, tells: false, goesOn: true)
-            try bench.equal(
+            try equal(
                 try await bench.watches.commit([blind]),
                 [.done],
                 "the commit of a poll without the money"
             )
             lease = try await bench.take(key)
-            try bench.equal(lease.item.pendingHint, .money, "after a poll without the money")
+            try equal(lease.item.pendingHint, .money, "after a poll without the money")
             let clear = bench.end(lease, tells: false, goesOn: true, seesMoney: true)
-            try bench.equal(
+            try equal(
                 try await bench.watches.commit([clear]),
                 [.done],
                 "the commit of a poll with the money"
             )
-            try bench.equal(
+            try equal(
                 try await bench.snapshot(key).watch.pendingHint,
                 nil,
                 "the hint in the snapshot"
@@ -174,36 +148,28 @@ extension QueueConformance {
             _ = try await bench.watches.hint(key, of: .money)
             _ = try await bench.watches.commit([clear])
             lease = try await bench.take(key)
-            try bench.equal(lease.item.pendingHint, .money, "after a repeated commit")
+            try equal(lease.item.pendingHint, .money, "after a repeated commit")
             _ = try await bench.watches.commit([bench.end(lease, seesMoney: true)])
-            try bench.equal(try await bench.snapshot(key).closed, .settled, "closed")
+            try equal(try await bench.snapshot(key).closed, .settled, "closed")
         },
-        ConformanceCase("a hint applies only to the run in which it arrived") { bench in
+        Case("a hint applies only to the run in which it arrived") { bench in
             let key = bench.key("1")
             let memory = try await bench.openPaid(key)
             _ = try await bench.watches.hint(key, of: .money)
             _ = try await bench.watches.cancel(key)
             try await bench.enqueue(key)
             var last = bench.end(try await bench.take(key), memory: memory)
-            try bench.equal(try await bench.watches.commit([last]), [.done], "the closing commit")
-            try bench.equal(
-                try await bench.snapshot(key).closed,
-                .settled,
-                "closed after a restart"
-            )
+            try equal(try await bench.watches.commit([last]), [.done], "the closing commit")
+            try equal(try await bench.snapshot(key).closed, .settled, "closed after a restart")
 
             try await bench.enqueue(key)
             let lease = try await bench.take(key)
             _ = try await bench.watches.hint(key, of: .money)
             _ = try await bench.commit(lease, .close(.dead))
-            try bench.equal(try await bench.watches.redrive(key), true, "the redrive")
+            try equal(try await bench.watches.redrive(key), true, "the redrive")
             last = bench.end(try await bench.take(key), memory: memory)
-            try bench.equal(try await bench.watches.commit([last]), [.done], "the closing commit")
-            try bench.equal(
-                try await bench.snapshot(key).closed,
-                .settled,
-                "closed after a redrive"
-            )
+            try equal(try await bench.watches.commit([last]), [.done], "the closing commit")
+            try equal(try await bench.snapshot(key).closed, .settled, "closed after a redrive")
         },
     ]
 }

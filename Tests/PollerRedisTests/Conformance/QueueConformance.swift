@@ -2,6 +2,8 @@ import PollerTesting
 
 /// The behaviour of the stores as cases.
 enum QueueConformance {
+    typealias Case = ConformanceCase
+
     /// The cases of the lease queues, the outbox and the registry.
     ///
     /// The in-memory stores pass them, too.

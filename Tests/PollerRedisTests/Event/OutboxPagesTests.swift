@@ -32,14 +32,14 @@ import Testing
                     position = page.last?.id ?? position
                     if page.count < 7 { break }
                 }
-                try bench.equal(seqs, Array(31...130), "events that are kept")
+                try equal(seqs, Array(31...130), "events that are kept")
                 let references = try await bench.outbox.references(
                     partition: home,
                     after: "0",
                     limit: 500
                 )
                 let events = try await bench.outbox.events(of: references)
-                try bench.equal(events.count { $0 == nil }, 30, "events that are gone")
+                try equal(events.count { $0 == nil }, 30, "events that are gone")
             }
             let failure = await behaviour.failure(on: harness)
             #expect(failure == nil, "\(String(describing: failure))")
@@ -90,8 +90,8 @@ import Testing
                     idle: .seconds(5),
                     limit: 4
                 )
-                try bench.equal(read.fresh.map(\.event.seq), [4], "events")
-                try bench.equal(read.freshCount, 4, "entries")
+                try equal(read.fresh.map(\.event.seq), [4], "events")
+                try equal(read.freshCount, 4, "entries")
                 try bench.expect(read.isFull(limit: 4) && !read.isFull(limit: 5), "whether full")
             }
             let failure = await behaviour.failure(on: harness)
