@@ -85,13 +85,11 @@ struct EventStreamPartsTests {
         #expect(session.tick(now: .seconds(30)) == .heartbeat)
         #expect(session.deadline == .seconds(40))
         guard case .end(.rotated, _) = session.tick(now: .seconds(40)) else {
-            Issue.record("not rotated")
-            return
+            return fail("not rotated")
         }
         session.drain(at: .seconds(41))
         guard case .end(.draining, _) = session.tick(now: .seconds(41)) else {
-            Issue.record("not drained")
-            return
+            return fail("not drained")
         }
         var short = EventStreamSession(
             limits: limits,
@@ -100,8 +98,7 @@ struct EventStreamPartsTests {
         )
         #expect(short.deadline == .seconds(3))
         guard case .end(.tokenExpired, _) = short.tick(now: .seconds(3)) else {
-            Issue.record("not expired")
-            return
+            return fail("not expired")
         }
         short.finish()
         #expect(short.deadline == nil)

@@ -27,10 +27,7 @@ struct WebSocketSessionTests {
         var session = session(open: false)
         #expect(session.open(token: "k", anonymous: nil) == [.authenticate(.token("k"))])
         let actions = session.authenticated(.admitted(principal), now: .seconds(1))
-        guard case .send(let text) = actions.first else {
-            Issue.record("\(actions)")
-            return
-        }
+        guard case .send(let text) = actions.first else { return fail("\(actions)") }
         #expect(text.contains(#""op":"hello""#))
     }
 
@@ -115,10 +112,7 @@ struct WebSocketSessionTests {
     func mistakes(text: String) {
         var session = session()
         let actions = session.receive(text, now: .zero)
-        guard case .send(let answer) = actions.first else {
-            Issue.record("\(actions)")
-            return
-        }
+        guard case .send(let answer) = actions.first else { return fail("\(actions)") }
         #expect(answer.hasPrefix(#"{"op":"error","ref":1,"code":""#))
     }
 
@@ -130,10 +124,7 @@ struct WebSocketSessionTests {
         }
         _ = session.receive(#"{"op":"unsubscribe","sub":"s5"}"#, now: .seconds(101))
         let actions = session.receive(#"{"op":"subscribe"}"#, now: .seconds(102))
-        guard case .subscribe(let subscription) = actions.first else {
-            Issue.record("\(actions)")
-            return
-        }
+        guard case .subscribe(let subscription) = actions.first else { return fail("\(actions)") }
         #expect(subscription.id == "s101")
         #expect(
             closes(session.receive(#"{"op":"subscribe"}"#, now: .seconds(103)))

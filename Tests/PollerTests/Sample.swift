@@ -5,6 +5,7 @@ import PollerQueue
 import PollerTesting
 import PollerWatches
 import Synchronization
+import Testing
 
 /// Default values for tests.
 enum Sample {
@@ -80,4 +81,9 @@ final class Shared<Value: Sendable>: Sendable {
             value = copy
         }
     }
+}
+
+/// Records an issue; for the `else` of a guard that ends a test.
+func fail(_ comment: Comment, sourceLocation: SourceLocation = #_sourceLocation) {
+    Issue.record(comment, sourceLocation: sourceLocation)
 }

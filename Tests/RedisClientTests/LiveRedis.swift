@@ -4,6 +4,7 @@ import NIOPosix
 import PollerTesting
 import RedisClient
 import Synchronization
+import Testing
 
 /// Helpers of the tests that use a real Redis.
 enum LiveRedis {
@@ -117,4 +118,9 @@ final class Tally: Sendable {
     func add() {
         count.add(1, ordering: .relaxed)
     }
+}
+
+/// Records an issue; for the `else` of a guard that ends a test.
+func fail(_ comment: Comment, sourceLocation: SourceLocation = #_sourceLocation) {
+    Issue.record(comment, sourceLocation: sourceLocation)
 }

@@ -149,10 +149,7 @@ import Testing
                 let error = await #expect(throws: RedisError.self) {
                     try await client.send(RedisCommand("SET", ["k", "v"]))
                 }
-                guard case .reply(let reply) = error else {
-                    Issue.record("\(error as Any)")
-                    return
-                }
+                guard case .reply(let reply) = error else { return fail("\(error as Any)") }
                 #expect(reply.code == "READONLY")
                 _ = try await admin.send(RedisCommand("REPLICAOF", ["NO", "ONE"]))
             }

@@ -52,10 +52,7 @@ import Testing
             let error = await #expect(throws: RedisError.self) {
                 try await client.send(RedisCommand("INCR", []))
             }
-            guard case .reply(let reply) = error else {
-                Issue.record("\(error as Any)")
-                return
-            }
+            guard case .reply(let reply) = error else { return fail("\(error as Any)") }
             #expect(reply.code == "ERR" && reply.message.contains("wrong number of arguments"))
         }
     }

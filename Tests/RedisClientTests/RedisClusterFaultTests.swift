@@ -36,10 +36,7 @@ extension RedisTopologyTests {
                 let error = await #expect(throws: RedisError.self) {
                     try await client.send(RedisCommand("GET", ["foo"]))
                 }
-                guard case .reply(let reply) = error else {
-                    Issue.record("\(error as Any)")
-                    return
-                }
+                guard case .reply(let reply) = error else { return fail("\(error as Any)") }
                 #expect(reply.kind == .clusterDown)
                 try cluster.masters[2].must("CLUSTER", "ADDSLOTS", "12182")
                 try await eventually("it is served again") {

@@ -80,10 +80,7 @@ extension RedisTopologyTests {
                 try await cluster.beginMove(12_182, from: target, to: source)
                 try await cluster.finishMove(12_182, from: target, to: source)
                 let error = await #expect(throws: RedisError.self) { try await client.send(get) }
-                guard case .reply(let reply) = error else {
-                    Issue.record("\(error as Any)")
-                    return
-                }
+                guard case .reply(let reply) = error else { return fail("\(error as Any)") }
                 #expect(reply.kind == .clusterDown)
             }
         }

@@ -82,10 +82,7 @@ import Testing
         let backoff = RedisBackoff(base: .milliseconds(50), cap: .seconds(5))
         for attempt in 1...10_000 {
             guard case .reconnect(let delay, attempt) = state.lost(now: start, using: &random)
-            else {
-                Issue.record("stopped at attempt \(attempt)")
-                return
-            }
+            else { return fail("stopped at attempt \(attempt)") }
             #expect(delay >= .zero && delay <= backoff.ceiling(attempt: attempt))
             #expect(state.lost(now: start, using: &random) == .nothing, "reported twice")
             #expect(state.retry() && !state.retry())
@@ -149,8 +146,7 @@ import Testing
         state.drain(.masterMoved)
         #expect(state.drainFailure == .masterMoved)
         guard case .reconnect = state.lost(now: start, using: &random) else {
-            Issue.record("not replaced")
-            return
+            return fail("not replaced")
         }
     }
 }

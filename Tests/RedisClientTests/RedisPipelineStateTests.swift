@@ -152,8 +152,7 @@ import Testing
     func unexpected() {
         var state = state()
         guard case .unexpected = state.receive(.null) else {
-            Issue.record("accepted a reply without a request")
-            return
+            return fail("accepted a reply without a request")
         }
     }
 

@@ -58,8 +58,7 @@ import Testing
         #expect(state.add(2, topics: [.channel("a")], now: now).deliver.isEmpty)
         #expect(state.connected(now: now).count == 1)
         guard case .deliver(let deliveries) = state.receive(answer("subscribe", "a")) else {
-            Issue.record("not confirmed")
-            return
+            return fail("not confirmed")
         }
         #expect(
             Set(deliveries) == [
@@ -123,10 +122,7 @@ import Testing
     func malformed(value: RedisValue) {
         var state = state
         _ = state.connected(now: now)
-        guard case .malformed = state.receive(value) else {
-            Issue.record("accepted \(value)")
-            return
-        }
+        guard case .malformed = state.receive(value) else { return fail("accepted \(value)") }
     }
 }
 

@@ -103,10 +103,7 @@ import Testing
         let error = #expect(throws: StripeError.self) {
             try source("{" + (members + [field]).joined(separator: ",") + "}")
         }
-        guard case .malformed(let body) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        guard case .malformed(let body) = error else { return fail("\(String(describing: error))") }
         #expect(body.field == name)
         #expect(body.requestID == "req_1")
         #expect(!"\(body)".contains("s3cret"))
@@ -118,10 +115,7 @@ import Testing
     )
     func notJSON(text: String) {
         let error = #expect(throws: StripeError.self) { try source(text) }
-        guard case .malformed(let body) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        guard case .malformed(let body) = error else { return fail("\(String(describing: error))") }
         #expect(body.field == nil)
     }
 

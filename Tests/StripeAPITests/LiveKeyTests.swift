@@ -34,8 +34,7 @@ import Testing
                     try await StripeClient(configuration: configuration).get("/v1/sources/src_1")
                 }
                 guard case .invalidRequest(let reason) = error else {
-                    Issue.record("\(String(describing: error))")
-                    return
+                    return fail("\(String(describing: error))")
                 }
                 #expect(reason.contains("live key") && !reason.contains("canary"))
             }

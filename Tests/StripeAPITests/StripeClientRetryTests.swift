@@ -127,8 +127,7 @@ import Testing
             #expect(await eventually { clock.sleeperCount == 1 })
             task.cancel()
             guard case .transport(let failure)? = await task.value else {
-                Issue.record("not a transport failure")
-                return
+                return fail("not a transport failure")
             }
             #expect(failure.kind == .cancelled)
             #expect(server.requests.count == 1)

@@ -79,8 +79,7 @@ import Testing
                 try await client.get("/v1/sources/src_1")
             }
             guard case .invalidRequest(let reason) = error else {
-                Issue.record("\(String(describing: error))")
-                return
+                return fail("\(String(describing: error))")
             }
             #expect(reason.contains("acct_") && server.requests.isEmpty)
             for account in ["acct_1", "acct_1/acct_2"] {
@@ -104,8 +103,7 @@ import Testing
                 try await client(server.address).retrievePaymentIntent(id)
             }
             guard case .invalidRequest(let reason) = error else {
-                Issue.record("\(String(describing: error))")
-                return
+                return fail("\(String(describing: error))")
             }
             #expect(!reason.contains("canary") && server.requests.isEmpty)
         }
@@ -228,8 +226,7 @@ import Testing
             try await StripeClient(configuration: configuration).get(path)
         }
         guard case .invalidRequest(let reason) = error else {
-            Issue.record("\(String(describing: error))")
-            return
+            return fail("\(String(describing: error))")
         }
         #expect(!reason.contains("sk_test"))
     }

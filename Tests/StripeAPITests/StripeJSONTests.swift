@@ -248,10 +248,7 @@ import Testing
             body: Data(text.utf8)
         )
         let error = #expect(throws: StripeError.self) { try response.decode(Everything.self) }
-        guard case .malformed(let body) = error else {
-            Issue.record("\(error as Any)")
-            return
-        }
+        guard case .malformed(let body) = error else { return fail("\(error as Any)") }
         #expect(body.field == place)
     }
 

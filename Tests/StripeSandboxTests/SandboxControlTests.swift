@@ -42,10 +42,7 @@ import Testing
         let error = try await requestWithFault(
             #""mode":"status","status":429,"headers":{"Stripe-Rate-Limited-Reason":"global-rate","Retry-After":"2"}"#
         )
-        guard case .api(let failure) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        guard case .api(let failure) = error else { return fail("\(String(describing: error))") }
         #expect(failure.status == 429)
         #expect(failure.error?.code == "rate_limit")
         #expect(failure.headers.rateLimitedReason == "global-rate")
@@ -68,8 +65,7 @@ import Testing
     )
     func closedConnection(fault: String) async throws {
         guard case .transport(let failure) = try await requestWithFault(fault) else {
-            Issue.record("the request went through")
-            return
+            return fail("the request went through")
         }
         #expect(failure.kind == .reset)
     }
@@ -83,10 +79,7 @@ import Testing
     )
     func malformed(fault: String, field: String?) async throws {
         let error = try await requestWithFault(fault)
-        guard case .malformed(let body) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        guard case .malformed(let body) = error else { return fail("\(String(describing: error))") }
         #expect(body.field == field)
     }
 
@@ -99,10 +92,7 @@ import Testing
     )
     func limiters(reason: StripeLimitReason) async throws {
         let error = try await requestWithFault(#""mode":"rate_limit","reason":"\#(reason)""#)
-        guard case .api(let failure) = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
+        guard case .api(let failure) = error else { return fail("\(String(describing: error))") }
         #expect(failure.status == 429 && failure.error?.code == "rate_limit")
         #expect(failure.headers.limitReason == reason && reason.isKnown)
     }
@@ -131,8 +121,7 @@ import Testing
             let fault = #"{"match":"/v1/sources/","mode":"not_yet","delay_ms":300}"#
             #expect(try await probe.control(.POST, "faults", fault).status == 201)
             guard case .api(let failure)? = await get(probe, id) else {
-                Issue.record("the object was available immediately")
-                return
+                return fail("the object was available immediately")
             }
             #expect(failure.status == 404 && failure.error?.code == "resource_missing")
             #expect(try await probe.makeSource().id != id)
@@ -153,8 +142,7 @@ import Testing
             timeout: .milliseconds(250)
         )
         guard case .transport(let failure) = slow else {
-            Issue.record("\(String(describing: slow))")
-            return
+            return fail("\(String(describing: slow))")
         }
         #expect(failure.kind == .timeout)
     }
@@ -215,10 +203,7 @@ import Testing
             let lost = await #expect(throws: StripeError.self) {
                 try await probe.client().createSource(form, idempotencyKey: "once")
             }
-            guard case .transport = lost else {
-                Issue.record("\(String(describing: lost))")
-                return
-            }
+            guard case .transport = lost else { return fail("\(String(describing: lost))") }
             let again = try await probe.client()
                 .post("/v1/sources", form: form, idempotencyKey: "once")
             #expect(again.headers.idempotentReplayed)
@@ -237,10 +222,7 @@ import Testing
                 )
             }
             let (_, body) = try await probe.control(.GET, "history?source=\(id)")
-            guard case .array(let changes) = body["data"] else {
-                Issue.record("\(body)")
-                return
-            }
+            guard case .array(let changes) = body["data"] else { return fail("\(body)") }
             #expect(changes.map { $0["status"]?.string } == ["pending", "chargeable", "consumed"])
             #expect(changes.map { $0["previous"]?.string } == [nil, "pending", "chargeable"])
             #expect(changes.map { $0["seq"] } == [.integer(1), .integer(2), .integer(3)])

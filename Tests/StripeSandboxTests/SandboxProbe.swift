@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import StripeAPI
 import StripeSandbox
+import Testing
 
 /// A client of a sandbox with the requests that tests need.
 struct SandboxProbe {
@@ -90,4 +91,9 @@ struct SandboxProbe {
     }
 
     struct TimedOut: Error {}
+}
+
+/// Records an issue; for the `else` of a guard that ends a test.
+func fail(_ comment: Comment, sourceLocation: SourceLocation = #_sourceLocation) {
+    Issue.record(comment, sourceLocation: sourceLocation)
 }

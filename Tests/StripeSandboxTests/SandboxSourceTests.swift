@@ -120,8 +120,7 @@ import Testing
                 try await probe.client().createSource(fields)
             }
             guard case .api(let failure) = error else {
-                Issue.record("\(String(describing: error))")
-                return
+                return fail("\(String(describing: error))")
             }
             #expect(failure.status == 400)
             #expect(failure.error?.type == .invalidRequestError)

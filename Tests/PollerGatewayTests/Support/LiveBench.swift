@@ -288,3 +288,8 @@ extension PythonPeer {
         try await line("closed", within: limit) { $0["closed"] != nil }["closed"]?.int
     }
 }
+
+/// Records an issue; for the `else` of a guard that ends a test.
+func fail(_ comment: Comment, sourceLocation: SourceLocation = #_sourceLocation) {
+    Issue.record(comment, sourceLocation: sourceLocation)
+}

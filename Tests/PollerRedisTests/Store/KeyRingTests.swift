@@ -85,10 +85,7 @@ struct KeyRingTests {
             let ring = keys.ring()
             let id = try await keys.make("a", role: .support, accounts: .some([.main]))
             try await ring.refresh()
-            guard case .known(let caller) = ring.find("a") else {
-                Issue.record("not known")
-                return
-            }
+            guard case .known(let caller) = ring.find("a") else { return fail("not known") }
             #expect(caller.name == "key_a (a)" && caller.accounts == .some([.main]))
             #expect(caller.may(.poll) && !caller.may(.writeWatches))
             #expect(!caller.may(.readCluster), "a key of one account cannot read the cluster")
@@ -203,10 +200,7 @@ struct KeyRingTests {
             try await ring.refresh()
             slow.isHolding.withLock { $0 = true }
             try await early
-            guard case .known = ring.find("b") else {
-                Issue.record("the key was removed")
-                return
-            }
+            guard case .known = ring.find("b") else { return fail("the key was removed") }
         }
     }
 

@@ -49,10 +49,7 @@ import Testing
         #expect(reader.list() == 4)
         #expect(reader.next()?.string == "id")
         for _ in 0..<2 {
-            guard case .true = reader.next() else {
-                Issue.record("a flag was not read")
-                return
-            }
+            guard case .true = reader.next() else { return fail("a flag was not read") }
         }
         #expect(reader.next()?.text.map(Array.init) == [0, 255, 10])
         #expect(reader.list() == Self.texts.count)

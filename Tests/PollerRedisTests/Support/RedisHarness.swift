@@ -240,3 +240,8 @@ private func withClient(
         group.cancelAll()
     }
 }
+
+/// Records an issue; for the `else` of a guard that ends a test.
+func fail(_ comment: Comment, sourceLocation: SourceLocation = #_sourceLocation) {
+    Issue.record(comment, sourceLocation: sourceLocation)
+}

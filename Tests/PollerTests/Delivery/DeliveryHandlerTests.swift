@@ -133,10 +133,7 @@ struct DeliveryHandlerTests {
         let done = try #require(try await handle(channel, waiting))
         // A regular second failure would have used the schedule's only wait.
         #expect(done.change.state.failures == 1 && done.change.state.retryAt == retryAt)
-        guard case .next(let wait) = done.verdict else {
-            Issue.record("\(done.verdict)")
-            return
-        }
+        guard case .next(let wait) = done.verdict else { return fail("\(done.verdict)") }
         #expect(wait > .seconds(3500) && wait <= .seconds(3600))
     }
 
@@ -151,10 +148,7 @@ struct DeliveryHandlerTests {
         #expect(done.change.state.cursor == 0 && done.change.state.failures == 1)
         #expect(done.change.state.retryAt != nil)
         #expect(done.change.lastError == "503")
-        guard case .next(let wait) = done.verdict else {
-            Issue.record("\(done.verdict)")
-            return
-        }
+        guard case .next(let wait) = done.verdict else { return fail("\(done.verdict)") }
         #expect(wait >= .seconds(8) && wait <= .seconds(12))
     }
 

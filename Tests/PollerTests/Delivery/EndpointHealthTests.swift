@@ -45,10 +45,7 @@ struct EndpointHealthTests {
         #expect(try await store.read(made.id)?.endpoint.isEnabled == true)
         await recordResult(made, .failed("answered 500"), after: day * 5)
         let state = try await store.read(made.id)?.endpoint.state
-        guard case .disabled(let reason, _, let by) = state else {
-            Issue.record("still enabled")
-            return
-        }
+        guard case .disabled(let reason, _, let by) = state else { return fail("still enabled") }
         #expect(reason.contains("answered 500"))
         #expect(by == .ourselves, "no person wanted that")
     }
@@ -132,10 +129,7 @@ struct EndpointVerdictTests {
             case .warn(.threeDays, _) = verdict(failed, after: day * 3),
             case .warn(.threeDays, _) = verdict(failed, after: day * 5 - .milliseconds(1)),
             case .disable(let reason) = verdict(failed, after: day * 5)
-        else {
-            Issue.record("not in this order")
-            return
-        }
+        else { return fail("not in this order") }
         #expect(reason.contains("500") && reason.contains("\(VirtualTime.start)"))
         #expect(verdict(.delivered, after: day * 9) == nil)
         #expect(verdict(.failed("the store is unavailable", .local), after: day * 9) == nil)

@@ -106,10 +106,7 @@ struct PendingFallbackTests {
         try await end(fallbackLease)
         let paid = try await handle(endpoint, busy.change.state)
         #expect(hook.attempts.count == 1 && paid.change.state.pendingFallback == [])
-        guard case .next(let wait) = paid.verdict else {
-            Issue.record("\(paid.verdict)")
-            return
-        }
+        guard case .next(let wait) = paid.verdict else { return fail("\(paid.verdict)") }
         #expect(wait > .seconds(300), "the schedule goes on: \(wait)")
         #expect(try await claim()?.item.state.again == [1])
     }

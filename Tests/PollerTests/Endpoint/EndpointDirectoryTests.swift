@@ -125,8 +125,7 @@ struct EndpointDirectoryTests {
         let watches = MemoryStore(time: time)
         let resolver = DeliveryResolver(store: watches, directory: directory)
         guard case .instead(let waiting) = await resolver.resolve(delivery) else {
-            Issue.record("it has no target")
-            return
+            return fail("it has no target")
         }
         #expect(waiting.verdict == .next(after: .seconds(60)) && waiting.signal == .hold(.zero))
         #expect(waiting.change.state == delivery.state && waiting.prefersOtherProcesses)

@@ -186,10 +186,7 @@ struct DuplicateRefundsTests {
             ),
             using: &generator
         )
-        guard case .next(let wait) = decision.verdict else {
-            Issue.record("\(decision.verdict)")
-            return
-        }
+        guard case .next(let wait) = decision.verdict else { return fail("\(decision.verdict)") }
         #expect(wait >= .seconds(7) && decision.change.events.isEmpty)
         #expect(decision.change.lastError?.contains("paid twice") == true)
     }

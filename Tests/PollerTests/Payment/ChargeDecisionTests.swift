@@ -200,10 +200,7 @@ struct ChargeDecisionTests {
         #expect(decision.change.event?.json.contains(#""code":"card_declined""#) == true)
         #expect(decision.change.state.charge == .failed)
         #expect(decision.change.lastError?.contains("card_declined") == true)
-        guard case .next = decision.verdict else {
-            Issue.record("it ended: \(decision.verdict)")
-            return
-        }
+        guard case .next = decision.verdict else { return fail("it ended: \(decision.verdict)") }
     }
 
     @Test("a doubtful charge is recorded and a postponed one is not, and neither causes an event")

@@ -57,8 +57,7 @@ extension DeadlineActTests {
         for day in [1, 2, 29, 31, 59, 65] as [Int64] {
             let (act, decision, next) = look(watch, voucher, minute: day * Self.day)
             guard act == nil, case .next = decision.verdict else {
-                Issue.record("day \(day): \(act as Any) \(decision.verdict)")
-                return
+                return fail("day \(day): \(act as Any) \(decision.verdict)")
             }
             watch = next
         }
@@ -70,10 +69,7 @@ extension DeadlineActTests {
         let context = context(watch, minute: 40 * Self.day)
         guard
             case .next = PollDecider().decide(context, .answer(silence), using: &generator).verdict
-        else {
-            Issue.record("it has ended without an answer")
-            return
-        }
+        else { return fail("it has ended without an answer") }
     }
 
     @Test("a chosen watch span is kept, and the default span is extended to the voucher's end")
@@ -98,8 +94,7 @@ extension DeadlineActTests {
         #expect(plain.end >= start + .seconds(52 * 86_400))
         #expect(plain.end <= start + .seconds(54 * 86_400))
         guard case .next = look(plain, debit, minute: 40 * Self.day).decision.verdict else {
-            Issue.record("it has ended while the bank works")
-            return
+            return fail("it has ended while the bank works")
         }
         // A chosen span is kept.
         let short = look(watch(.unset), debit, minute: 0).next

@@ -310,8 +310,7 @@ struct DeadlineActTests {
         #expect(refused.change.events.last?.type == "watch.expired")
         let put = SettleResult.postponed("429", retryAfter: nil)
         guard case .next = acted(watch, .abandon, begun, put, minute: Self.day).verdict else {
-            Issue.record("it has ended at once")
-            return
+            return fail("it has ended at once")
         }
         let later = acted(watch, .abandon, begun, put, minute: Self.day + 11)
         #expect(later.verdict == .close(.expired))

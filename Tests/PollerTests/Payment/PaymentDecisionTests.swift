@@ -177,8 +177,7 @@ struct PaymentDecisionTests: PaymentFixtures {
         ]
         #expect(scenario.look("pending", "a") == ["next_step.changed", "source.pending"])
         guard case .transfer(let step) = try #require(scenario.recorded.last).nextStep else {
-            Issue.record("no transfer")
-            return
+            return fail("no transfer")
         }
         #expect(step.amountMissing == 1099 && step.url == nil)
         #expect(scenario.recorded.allSatisfy { !$0.json.contains("src_1_secret") })

@@ -206,8 +206,7 @@ struct PaymentWalkTests {
                 )
                 wasPaid = next.payment.state.wasPaid
                 guard flaws.isEmpty else {
-                    Issue.record("\(generator), step \(step): \(flaws); \(next.payment); \(look)")
-                    return
+                    return fail("\(generator), step \(step): \(flaws); \(next.payment); \(look)")
                 }
                 memory = next.memory
             }

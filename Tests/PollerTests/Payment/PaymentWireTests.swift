@@ -131,8 +131,7 @@ struct PaymentWireTests {
         step.type = Open(.transfer)
         step.amountMissing = wire.amount
         guard case .transfer(let transfer) = PollerPayments.NextStep(step) else {
-            Issue.record("the step is not a transfer")
-            return
+            return fail("the step is not a transfer")
         }
         #expect(transfer.amountMissing == nil)
     }

@@ -147,8 +147,7 @@ struct PollDeciderTests {
     func rateLimitBounds(_ retryAfter: Duration?) throws {
         let decision = decide(.rateLimited(retryAfter: retryAfter), Sample.watch())
         guard case .slow(let hold) = decision.signal else {
-            Issue.record("signals \(decision.signal)")
-            return
+            return fail("signals \(decision.signal)")
         }
         #expect(hold >= .milliseconds(750) && hold <= .seconds(3600))
     }

@@ -71,10 +71,7 @@ struct WatchGoalTests {
         if let reason {
             #expect(decision.verdict == .close(reason))
         } else {
-            guard case .next = decision.verdict else {
-                Issue.record("\(decision.verdict)")
-                return
-            }
+            guard case .next = decision.verdict else { return fail("\(decision.verdict)") }
         }
         #expect(Event(json: event.json) == event)
     }

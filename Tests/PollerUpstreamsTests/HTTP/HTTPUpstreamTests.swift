@@ -68,10 +68,7 @@ struct HTTPUpstreamTests {
         try await StubServer.run { server in
             server.answer(#"{"payment":{"state":"Pending"}}"#)
             let result = try await poll(source(server))
-            guard case .observed(let seen) = result else {
-                Issue.record("\(result)")
-                return
-            }
+            guard case .observed(let seen) = result else { return fail("\(result)") }
             #expect(seen.status.description == "Pending" && seen.rank == .pending)
             #expect(seen.object?.description == #"{"payment":{"state":"Pending"}}"#)
             let request = try #require(server.requests.first)
@@ -103,8 +100,7 @@ struct HTTPUpstreamTests {
             #expect(server.requests.count == 2)
             await first.close()
             guard case .unavailable = await second.poll(try watch(), timeout: .seconds(8)) else {
-                Issue.record("it has connections of its own")
-                return
+                return fail("it has connections of its own")
             }
         }
     }
@@ -118,8 +114,7 @@ struct HTTPUpstreamTests {
             )
             let url = "http://127.0.0.1:\(server.port)/payments/{id}?full=1&key=canary-key"
             guard case .observed(let seen) = try await poll(source(server, url: url)) else {
-                Issue.record("not observed")
-                return
+                return fail("not observed")
             }
             #expect(seen.status.description == "open")
             let kept = "http://bank/payments/pay-1?full=1&key=(redacted)"
@@ -143,8 +138,7 @@ struct HTTPUpstreamTests {
             ] {
                 server.answer(body)
                 guard case .observed(let seen) = try await poll(source(server)) else {
-                    Issue.record("\(body) not observed")
-                    return
+                    return fail("\(body) not observed")
                 }
                 #expect(seen.status.description == status && (seen.rank == .final) == isFinal)
             }
@@ -204,8 +198,7 @@ struct HTTPUpstreamTests {
             )
             server.answer(packed)
             guard case .malformed(let reason) = try await poll(source(server)) else {
-                Issue.record("an encoded body was read")
-                return
+                return fail("an encoded body was read")
             }
             #expect(reason.contains("encoded as br"))
             let accepted = server.requests.last?.headers.first(name: "accept-encoding")
@@ -254,10 +247,7 @@ struct HTTPUpstreamTests {
     func unknown() async throws {
         try await StubServer.run { server in
             let result = try await poll(source(server), account: "other")
-            guard case .unserved(let reason) = result else {
-                Issue.record("\(result)")
-                return
-            }
+            guard case .unserved(let reason) = result else { return fail("\(result)") }
             #expect(reason.hasPrefix("this worker has no upstream other"))
         }
     }

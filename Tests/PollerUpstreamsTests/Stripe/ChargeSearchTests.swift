@@ -113,10 +113,7 @@ struct ChargeSearchTests {
             }
             let before = try ChargeInstruction(amount: 500, currency: "eur", metadata: ["v": "1"])
             let first = await charge(before, .none)
-            guard case .indeterminate = first else {
-                Issue.record("\(first)")
-                return
-            }
+            guard case .indeterminate = first else { return fail("\(first)") }
             // The charge was made, and the account's default has changed since.
             let created = isOfThisRun ? 1_795_000_001 : 1_794_999_999
             let members = #""status":"succeeded","livemode":false,"currency":"eur","#
@@ -159,8 +156,7 @@ struct ChargeSearchTests {
             func posts() -> Int { server.requests.count(where: { $0.method == .POST }) }
             let before = try ChargeInstruction(amount: 500, currency: "eur", metadata: ["v": "1"])
             guard case .indeterminate(_, let attempt?) = await charge(before, after: nil) else {
-                Issue.record("the outcome is known")
-                return
+                return fail("the outcome is known")
             }
             // The same key is repeated at once.
             _ = await charge(before, after: attempt)
@@ -173,10 +169,7 @@ struct ChargeSearchTests {
             let other = try ChargeInstruction(amount: 500, currency: "eur", metadata: ["v": "2"])
             for _ in 0..<60 {
                 guard case .postponed(_, let pause?, false) = await charge(other, after: attempt)
-                else {
-                    Issue.record("it was charged although the first charge may exist")
-                    return
-                }
+                else { return fail("it was charged although the first charge may exist") }
                 #expect(pause <= .seconds(10) && posts() == 2)
                 _ = rounds.next()
             }

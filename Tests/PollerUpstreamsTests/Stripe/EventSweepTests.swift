@@ -85,10 +85,7 @@ struct EventSweepTests {
         try await AccountRig.run { rig in
             let (sweep, account) = sweep(rig)
             await sweep.sweepIfDue(account)
-            guard case .since = try await cursor(rig) else {
-                Issue.record("no time to begin at")
-                return
-            }
+            guard case .since = try await cursor(rig) else { return fail("no time to begin at") }
             try await eventually("the probe's turn ends") {
                 try await rig.store.take(.main, owner: AccountRig.owner, for: .seconds(1)).isOwner
             }
@@ -118,10 +115,7 @@ struct EventSweepTests {
             let (after, _) = sweep(rig, owner: "BBBBBBBBBBB")
             await after.sweepIfDue(account)
             for source in sources { #expect(try await rig.hintedAt(source) != nil) }
-            guard case .after = try await cursor(rig) else {
-                Issue.record("no event to go on at")
-                return
-            }
+            guard case .after = try await cursor(rig) else { return fail("no event to go on at") }
         }
     }
 
@@ -314,8 +308,7 @@ struct EventSweepTests {
                 seq: 0
             )
             guard case .observed(let seen) = await upstream.poll(watch, timeout: .seconds(1)) else {
-                Issue.record("not observed")
-                return
+                return fail("not observed")
             }
             #expect(seen.stretch == 8)
             await one.flush()

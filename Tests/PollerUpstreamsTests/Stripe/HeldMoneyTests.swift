@@ -117,8 +117,7 @@ struct HeldMoneyTests {
                 let made = try await Control(base: rig.base).post(path, json: fault)
                 #expect(made == 201)
                 guard case .observed(let seen) = await rig.poll(kind: .paymentIntent) else {
-                    Issue.record("not observed")
-                    return
+                    return fail("not observed")
                 }
                 #expect(seen.rank == rank, "paid \(paid)")
             }

@@ -118,10 +118,7 @@ struct NextStepTests {
                 action: "display_bank_transfer_instructions",
                 details
             )
-        else {
-            Issue.record("no transfer")
-            return
-        }
+        else { return fail("no transfer") }
         #expect(transfer.reference == "R1" && transfer.amountMissing == 1000)
         let transferFields = transfer.accounts.map { account in
             [account.scheme, account.iban, account.bic, account.number, account.bankCode]
@@ -143,8 +140,7 @@ struct NextStepTests {
             """#
         )
         guard case .transfer(let ofSource) = source, let account = ofSource.accounts.first else {
-            Issue.record("no transfer: \(source)")
-            return
+            return fail("no transfer: \(source)")
         }
         #expect(ofSource.amountMissing == 600 && account.number == "test_5")
         #expect(account.bankCode == "110000000" && account.bic == "TSTEZ122")
@@ -154,10 +150,7 @@ struct NextStepTests {
     func stores() throws {
         let details = try #require(Self.actions["konbini_display_details"]?.details)
         guard case .payVoucher(let voucher) = try step(action: "konbini_display_details", details)
-        else {
-            Issue.record("no voucher")
-            return
-        }
+        else { return fail("no voucher") }
         #expect(voucher.stores.map(\.name) == ["familymart", "lawson"])
         #expect(voucher.stores.map(\.paymentCode) == ["3", "1"])
         #expect(voucher.stores.map(\.confirmationNumber) == [nil, "2"])

@@ -81,8 +81,7 @@ extension StripeChargerTests {
             #expect(try await refund(rig, charge: made.id) == .covered)
             #expect(try await refunds(rig).count == 1)
             guard case .refused = try await refund(rig, charge: ChargeID(unchecked: "ch_no")) else {
-                Issue.record("a charge that nobody knows was refunded")
-                return
+                return fail("a charge that nobody knows was refunded")
             }
         }
     }
@@ -100,8 +99,7 @@ extension StripeChargerTests {
             ] {
                 try await disturb(rig, "/v1/refunds", members)
                 guard case .postponed = try await refund(rig, charge: made.id) else {
-                    Issue.record("\(members) was taken for an answer")
-                    return
+                    return fail("\(members) was taken for an answer")
                 }
             }
             #expect(try await refund(rig, charge: made.id) == .made)
@@ -130,10 +128,7 @@ extension StripeChargerTests {
                     object: try await object(rig, card),
                     timeout: .seconds(8)
                 )
-                guard case .unauthenticated(let made?) = result else {
-                    Issue.record("\(result)")
-                    return
-                }
+                guard case .unauthenticated(let made?) = result else { return fail("\(result)") }
                 tries.insert(made)
             }
             let made = try #require(tries.first)
@@ -168,8 +163,7 @@ extension StripeChargerTests {
             }
             try await disturb(rig, "/v1/sources", #","mode":"status","status":500"#)
             guard case .postponed = try await charge(700) else {
-                Issue.record("an outage ended the card")
-                return
+                return fail("an outage ended the card")
             }
             let errorBody = #"{"error":{"type":"invalid_request_error","code":"x","message":"x"}}"#
             let refusal = #","mode":"status","status":400,"body":\#(errorBody)"#

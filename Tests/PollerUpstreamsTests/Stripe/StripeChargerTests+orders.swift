@@ -78,8 +78,7 @@ extension StripeChargerTests {
             let first = try #require(made(try await charge(rig, order, by: right)))
             #expect(made(try await charge(rig, order, run: 2, by: right))?.id == first.id)
             guard case .postponed = try await charge(rig, order, by: right, of: card) else {
-                Issue.record("another source was charged under the same right")
-                return
+                return fail("another source was charged under the same right")
             }
             #expect(try await charges(rig, of: card).isEmpty)
             // The next right, or another order, allows it.

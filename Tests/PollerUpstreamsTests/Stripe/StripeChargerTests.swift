@@ -70,16 +70,10 @@ struct StripeChargerTests {
             try await fault(rig, "status", members)
             let first = try await charge(rig, .whole)
             guard isMade else {
-                guard case .indeterminate = first else {
-                    Issue.record("\(first)")
-                    return
-                }
+                guard case .indeterminate = first else { return fail("\(first)") }
                 // Stripe has stored the 500 for the key, so the outcome stays unknown and nothing is charged.
                 let second = try await charge(rig, .whole, progress: .doubtful)
-                guard case .indeterminate = second else {
-                    Issue.record("\(second)")
-                    return
-                }
+                guard case .indeterminate = second else { return fail("\(second)") }
                 #expect(try await charges(rig).isEmpty)
                 return
             }
@@ -94,10 +88,7 @@ struct StripeChargerTests {
             try await rig.set("chargeable")
             try await fault(rig, "reset", ",\"times\":1,\"after\":true")
             let first = try await charge(rig, .whole)
-            guard case .indeterminate = first else {
-                Issue.record("\(first)")
-                return
-            }
+            guard case .indeterminate = first else { return fail("\(first)") }
             #expect(made(try await charge(rig, .whole, progress: .doubtful)) != nil)
             #expect(try await charges(rig).count == 1)
         }
@@ -118,8 +109,7 @@ struct StripeChargerTests {
             try await fault(rig, "status", ",\"status\":\(status),\"body\":\(body)")
             let result = try await charge(rig, .whole)
             guard case .postponed(_, let after, let isCertain) = result else {
-                Issue.record("not postponed")
-                return
+                return fail("not postponed")
             }
             #expect(after == pause.map { .seconds($0) })
             #expect(isCertain == [401, 403].contains(status) || code == "rate_limit")
@@ -180,10 +170,7 @@ struct StripeChargerTests {
             let bare = "\(head)\"type\":\"sepa_debit\"}"
             guard case .postponed(let advice, .seconds(3600), _) = await answer(rig, bare),
                 case .postponed(_, nil, _) = await answer(rig, "[]")
-            else {
-                Issue.record("what cannot be read is no refusal")
-                return
-            }
+            else { return fail("what cannot be read is no refusal") }
             // An open watch keeps its first order.
             #expect(advice.contains("cancel the watch and enqueue it again"))
             let made = try await charges(rig)
@@ -211,10 +198,7 @@ struct StripeChargerTests {
                 object: seen,
                 timeout: .seconds(8)
             )
-            guard case .postponed = result else {
-                Issue.record("\(result)")
-                return
-            }
+            guard case .postponed = result else { return fail("\(result)") }
         }
     }
 

@@ -89,8 +89,7 @@ struct StripePayersTests {
             #expect(try await verify(rig, id, values) == .exhausted)
             // The next poll of the watch reports the outcome of any further attempt.
             guard case .unknown = try await verify(rig, id, ["32", "45"]) else {
-                Issue.record("a source that has ended refuses nothing")
-                return
+                return fail("a source that has ended refuses nothing")
             }
         }
     }
@@ -101,8 +100,7 @@ struct StripePayersTests {
             let id = try await debit(rig)
             try await fault(rig, id, "reset", ",\"times\":1,\"after\":true")
             guard case .unknown = try await verify(rig, id, ["1", "2"]) else {
-                Issue.record("nobody knows")
-                return
+                return fail("nobody knows")
             }
             #expect(try await verify(rig, id, ["1", "2"]) == .refused(attemptsLeft: nil))
             #expect(try await left(rig, id) == 4)
@@ -118,10 +116,7 @@ struct StripePayersTests {
             let id = try await debit(rig)
             try await fault(rig, id, "status", status + ",\"times\":1")
             let result = try await verify(rig, id, ["32", "45"])
-            guard case .unknown = result else {
-                Issue.record("\(result)")
-                return
-            }
+            guard case .unknown = result else { return fail("\(result)") }
             #expect(try await left(rig, id) == 5)
         }
     }
@@ -130,10 +125,7 @@ struct StripePayersTests {
     func unserved() async throws {
         try await UpstreamRig.run { rig in
             let result = try await verify(rig, rig.source, ["1"], key: nil)
-            guard case .unknown(let why) = result else {
-                Issue.record("\(result)")
-                return
-            }
+            guard case .unknown(let why) = result else { return fail("\(result)") }
             #expect(why.contains("no API key"))
         }
     }

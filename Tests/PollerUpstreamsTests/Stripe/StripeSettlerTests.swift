@@ -53,8 +53,7 @@ struct StripeSettlerTests {
             let seen = try await look(rig, intent)
             #expect(seen.status == "canceled" && seen.reason == "abandoned")
             guard case .superseded = await settle(rig, "pi_unknown", .abandon) else {
-                Issue.record("an intent that nobody knows")
-                return
+                return fail("an intent that nobody knows")
             }
         }
     }
@@ -98,10 +97,7 @@ struct StripeSettlerTests {
                 by: .capture,
                 timeout: .seconds(1)
             )
-        else {
-            Issue.record("done without a key")
-            return
-        }
+        else { return fail("done without a key") }
     }
 
     private func watch(

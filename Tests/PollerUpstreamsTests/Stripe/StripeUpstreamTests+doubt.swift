@@ -71,10 +71,7 @@ extension StripeUpstreamTests {
                 )
             )
             let rig = UpstreamRig(stub: server)
-            guard case .malformed(let reason) = await rig.poll() else {
-                Issue.record("it was read")
-                return
-            }
+            guard case .malformed(let reason) = await rig.poll() else { return fail("it was read") }
             #expect(reason.contains("encoded as gzip"))
             let sent = try #require(server.requests.first)
             #expect(sent.headers.first(name: "accept-encoding") == "identity")
@@ -156,8 +153,7 @@ extension StripeUpstreamTests {
                     )
                 )
                 guard case .observed(let seen) = await UpstreamRig(stub: server).poll() else {
-                    Issue.record("not observed")
-                    return
+                    return fail("not observed")
                 }
                 let now = Timestamp(ms: 0)
                 let end = try #require(seen.converted(at: now).expiresAt)

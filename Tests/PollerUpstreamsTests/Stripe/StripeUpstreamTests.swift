@@ -14,10 +14,7 @@ struct StripeUpstreamTests {
     @Test("a pending source is observed with its object and is not final")
     func pending() async throws {
         try await UpstreamRig.run { rig in
-            guard case .observed(let seen) = await rig.poll() else {
-                Issue.record("not observed")
-                return
-            }
+            guard case .observed(let seen) = await rig.poll() else { return fail("not observed") }
             #expect(seen.status.description == "pending")
             #expect(seen.rank == .pending)
             #expect(seen.object?.description.contains("\"amount\":1099") == true)
@@ -34,10 +31,7 @@ struct StripeUpstreamTests {
     func finality(status: String, rank: StatusRank) async throws {
         try await UpstreamRig.run { rig in
             try await rig.set(status)
-            guard case .observed(let seen) = await rig.poll() else {
-                Issue.record("not observed")
-                return
-            }
+            guard case .observed(let seen) = await rig.poll() else { return fail("not observed") }
             #expect(seen.status.description == status)
             #expect(seen.rank == rank)
         }
@@ -48,10 +42,7 @@ struct StripeUpstreamTests {
         try await UpstreamRig.run { rig in
             let body = "{\"id\":\"\(rig.source)\",\"status\":\"chargeable\",\"usage\":\"reusable\"}"
             try await rig.fault("status", ",\"status\":200,\"body\":\(body)")
-            guard case .observed(let seen) = await rig.poll() else {
-                Issue.record("not observed")
-                return
-            }
+            guard case .observed(let seen) = await rig.poll() else { return fail("not observed") }
             #expect(seen.rank == .steady)
         }
     }
@@ -61,10 +52,7 @@ struct StripeUpstreamTests {
         try await UpstreamRig.run { rig in
             let body = "{\"id\":\"\(rig.source)\",\"status\":\"Under_Review\",\"new\":[1]}"
             try await rig.fault("status", ",\"status\":200,\"body\":\(body)")
-            guard case .observed(let seen) = await rig.poll() else {
-                Issue.record("not observed")
-                return
-            }
+            guard case .observed(let seen) = await rig.poll() else { return fail("not observed") }
             #expect(seen.status.description == "under_review")
             #expect(seen.rank == .leftPending)
         }
@@ -80,8 +68,7 @@ struct StripeUpstreamTests {
             struct Made: Decodable { let id: String }
             let id = try made.decode(Made.self).id
             guard case .observed(let seen) = await rig.poll(id, kind: .paymentIntent) else {
-                Issue.record("not observed")
-                return
+                return fail("not observed")
             }
             #expect(seen.status.description == "requires_payment_method")
         }
@@ -99,8 +86,7 @@ struct StripeUpstreamTests {
             let refund = try await rig.sandbox.post("/v1/refunds", form: [("charge", id)])
                 .decode(Made.self).id
             guard case .observed(let seen) = await rig.poll(id, kind: .charge) else {
-                Issue.record("not observed")
-                return
+                return fail("not observed")
             }
             #expect(seen.object?.description.contains("\"\(refund)\"") == true)
         }
@@ -126,8 +112,7 @@ struct StripeUpstreamTests {
                 let part = [("charge", id), ("amount", "10")]
                 _ = try await rig.sandbox.post("/v1/refunds", form: part)
                 guard case .observed(let seen) = await rig.poll(id, kind: .charge) else {
-                    Issue.record("not observed")
-                    return
+                    return fail("not observed")
                 }
                 #expect((seen.lists.refunds != nil) == (count > 10), "\(count) refunds")
                 let key = WatchKey(account: .main, source: SourceID(unchecked: id), kind: .charge)
@@ -153,13 +138,9 @@ struct StripeUpstreamTests {
     func publishable() async throws {
         try await UpstreamRig.run { rig in
             let known = await rig.poll(key: "pk_test_1", clientSecret: rig.clientSecret)
-            guard case .observed = known else {
-                Issue.record("\(known)")
-                return
-            }
+            guard case .observed = known else { return fail("\(known)") }
             guard case .unaskable(let reason) = await rig.poll(key: "pk_test_1") else {
-                Issue.record("it was asked")
-                return
+                return fail("it was asked")
             }
             #expect(reason.contains("client_secret"))
         }
@@ -191,8 +172,7 @@ struct StripeUpstreamTests {
             seq: 0
         )
         guard case .unserved(let reason) = await upstream.poll(watch, timeout: .seconds(1)) else {
-            Issue.record("asked")
-            return
+            return fail("asked")
         }
         #expect(reason.contains("account default") && reason.contains("STRIPE_API_KEY"))
     }
@@ -201,17 +181,11 @@ struct StripeUpstreamTests {
     func unauthorized() async throws {
         try await UpstreamRig.run { rig in
             let result = await rig.poll(key: "sk_other_secretsecret")
-            guard case .revoked(let reason) = result else {
-                Issue.record("\(result)")
-                return
-            }
+            guard case .revoked(let reason) = result else { return fail("\(result)") }
             #expect(result.name == "unauthorized" && !reason.contains("secretsecret"))
             try await rig.fault("status", ",\"status\":403")
             let forbidden = await rig.poll()
-            guard case .unauthorized = forbidden else {
-                Issue.record("\(forbidden)")
-                return
-            }
+            guard case .unauthorized = forbidden else { return fail("\(forbidden)") }
         }
     }
 

@@ -5,6 +5,7 @@ import PollerUpstreams
 import PollerWatches
 import StripeAPI
 import StripeSandbox
+import Testing
 
 /// A sandbox with one source, and an upstream that polls it.
 struct UpstreamRig: Sendable {
@@ -136,4 +137,9 @@ struct UpstreamRig: Sendable {
 /// The reason why a rig could not be set up.
 struct RigFailure: Error, CustomStringConvertible {
     let description: String
+}
+
+/// Records an issue; for the `else` of a guard that ends a test.
+func fail(_ comment: Comment, sourceLocation: SourceLocation = #_sourceLocation) {
+    Issue.record(comment, sourceLocation: sourceLocation)
 }

@@ -1,4 +1,5 @@
 import Synchronization
+import Testing
 
 /// A clock whose time advances only by sleeping or by the test.
 ///
@@ -94,4 +95,9 @@ func eventually(_ isTrue: () -> Bool) async -> Bool {
         try? await clock.sleep(for: .milliseconds(1))
     }
     return false
+}
+
+/// Records an issue; for the `else` of a guard that ends a test.
+func fail(_ comment: Comment, sourceLocation: SourceLocation = #_sourceLocation) {
+    Issue.record(comment, sourceLocation: sourceLocation)
 }
