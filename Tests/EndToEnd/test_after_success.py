@@ -107,10 +107,8 @@ def test_a_bank_decision_after_the_watch_has_closed_is_reported(hinted: Cluster)
         "redirect[return_url]": "http://127.0.0.1/r", "owner[name]": "pending_charge",
     }
     source = hinted.sandbox._stripe("POST", "/v1/sources", form)["id"]
-    hinted.enqueue(source, policy="interactive")
-    hinted.wait_status(source, "pending")
-    hinted.sandbox.authorise(source)
-    hinted.wait_status(source, "chargeable")
+    hinted.follow(source, policy="interactive")
+    hinted.authorise(source)
     # The shop creates the charge itself.
     charge = hinted.sandbox.charge(source)["id"]
     wait_payment(hinted, source, "processing")

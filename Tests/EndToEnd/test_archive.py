@@ -76,8 +76,7 @@ def test_payments_of_a_lost_store_are_restored(hinted: Cluster, tmp_path: Path):
     hinted.enqueue(waiting)
     hinted.wait_status(failed, "pending")
     hinted.wait_status(waiting, "pending")
-    hinted.sandbox.set_status(failed, "failed")
-    hinted.wait_status(failed, "failed")
+    hinted.set_status(failed, "failed")
     hinted.wait_delivered([failed])
     before = {source: shown(hinted, source) for source in (klarna, failed)}
     assert all(each["watch"]["state"] == "closed" and each["story"] for each in before.values())
@@ -121,10 +120,8 @@ def test_payments_of_a_lost_store_are_restored(hinted: Cluster, tmp_path: Path):
 @pytest.mark.long
 def test_a_killed_import_resumes(hinted: Cluster, tmp_path: Path):
     source, count = hinted.sandbox.create_source(), 2000
-    hinted.enqueue(source, notify=[])
-    hinted.wait_status(source, "pending")
-    hinted.sandbox.set_status(source, "failed")
-    hinted.wait_status(source, "failed")
+    hinted.follow(source, notify=[])
+    hinted.set_status(source, "failed")
     (line,) = archive(hinted, tmp_path / "one.ndjson", source)
     names = [f"{source}x{number}" for number in range(count)]
     file = tmp_path / "many.ndjson"
@@ -160,11 +157,8 @@ def test_a_killed_import_resumes(hinted: Cluster, tmp_path: Path):
 
 
 def test_invalid_lines_are_named_and_restore_no_payment_partially(hinted: Cluster, tmp_path: Path):
-    source = hinted.sandbox.create_source()
-    hinted.enqueue(source, notify=[])
-    hinted.wait_status(source, "pending")
-    hinted.sandbox.set_status(source, "failed")
-    hinted.wait_status(source, "failed")
+    source = hinted.follow_new(notify=[])
+    hinted.set_status(source, "failed")
     (line,) = archive(hinted, tmp_path / "one.ndjson", source)
     good, other = line.replace(source, f"{source}a"), json.loads(line.replace(source, f"{source}b"))
     other["events"].pop()
@@ -204,11 +198,8 @@ upstreams:
 """)
     env = {"POLLER_CONFIG_FILE": str(config), "POLLER_MASTER_KEY": MASTER_KEY, "POLLER_STRIPE_SWEEP": "off"}
     with Cluster(workers=1, listen=False, env=env) as cluster:
-        victim = cluster.sandbox.create_source()
-        cluster.enqueue(victim, notify=[])
-        cluster.wait_status(victim, "pending")
-        cluster.sandbox.set_status(victim, "failed")
-        cluster.wait_status(victim, "failed")
+        victim = cluster.follow_new(notify=[])
+        cluster.set_status(victim, "failed")
         (true,) = archive(cluster, tmp_path / "true.ndjson", victim)
         forged = true.replace(victim, "src_forged").replace('"failed"', '"consumed"')
         # The response contains a complete forged archive line, which claims a payment of another account.
@@ -241,11 +232,8 @@ upstreams:
 def test_only_lines_signed_by_the_cluster_are_restored(hinted: Cluster, tmp_path: Path):
     lines = []
     for number in range(2):
-        source = hinted.sandbox.create_source()
-        hinted.enqueue(source, notify=[], metadata={"customer": "c-1"})
-        hinted.wait_status(source, "pending")
-        hinted.sandbox.set_status(source, "failed")
-        hinted.wait_status(source, "failed")
+        source = hinted.follow_new(notify=[], metadata={"customer": "c-1"})
+        hinted.set_status(source, "failed")
         lines += archive(hinted, tmp_path / f"{number}.ndjson", source)
     own, second = lines
     name = json.loads(own)["watch"]["source"]

@@ -28,8 +28,7 @@ def lose_the_last_writes(
     before = len(cluster.api.events(source))
     replica = redis.part(master)
     for status in statuses:
-        cluster.sandbox.set_status(source, status)
-        cluster.wait_status(source, status)
+        cluster.set_status(source, status)
     cluster.wait_delivered([source], mail=False)
     told = cluster.api.events(source)
     master.kill9()
@@ -59,12 +58,10 @@ def test_after_a_cluster_lost_events_every_endpoint_receives_the_last_status(cha
     try:
         source = cluster.sandbox.create_source()
         notify = [cluster.webhook.url, *(sink.url for sink in sinks)]
-        cluster.enqueue(source, notify=notify, timeout="24h")
-        cluster.wait_status(source, "pending")
+        cluster.follow(source, notify=notify, timeout="24h")
         cluster.wait_delivered([source], mail=False)
         lose_the_last_writes(cluster, source, ("chargeable", "pending", "chargeable"))
-        cluster.sandbox.set_status(source, "consumed")
-        cluster.wait_status(source, "consumed")
+        cluster.set_status(source, "consumed")
         last = cluster.api.events(source)[-1]
 
         def untold() -> list[int]:
@@ -90,8 +87,7 @@ def test_an_event_that_reuses_the_seq_of_a_lost_one_is_delivered(chaos):
     try:
         source = cluster.sandbox.create_source()
         notify = [cluster.webhook.url, *(sink.url for sink in sinks)]
-        cluster.enqueue(source, notify=notify, timeout="24h")
-        cluster.wait_status(source, "pending")
+        cluster.follow(source, notify=notify, timeout="24h")
         cluster.wait_delivered([source], mail=False)
         told = lose_the_last_writes(cluster, source, ("chargeable",), then="failed")
         assert [event["type"] for event in told] == ["source.pending", "payment.authorised", "source.chargeable"]
@@ -130,9 +126,7 @@ def test_the_last_event_is_delivered_after_a_shard_lost_its_delivery_marks(chaos
     redis: RedisCluster = cluster.redis
     sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(16)]
     try:
-        source = cluster.sandbox.create_source()
-        cluster.enqueue(source, notify=[sink.url for sink in sinks], timeout="24h")
-        cluster.wait_status(source, "pending")
+        source = cluster.follow_new(notify=[sink.url for sink in sinks], timeout="24h")
         wait_until(lambda: all(sink.receipts.all() for sink in sinks), 60, "all endpoints have the first event")
         # Selects a master that stores deliveries but not the watch, so that only its marks are lost.
         places = _deliveries(cluster)
@@ -147,8 +141,7 @@ def test_the_last_event_is_delivered_after_a_shard_lost_its_delivery_marks(chaos
         for sink in hurt:
             sink.refuse(1000)
         replica = redis.part(master)
-        cluster.sandbox.set_status(source, "failed")
-        cluster.wait_status(source, "failed")
+        cluster.set_status(source, "failed")
         last = cluster.api.events(source)[-1]
         assert last["final"]
         # The event was marked and tried. The outbox entry is acknowledged, so it will not be read again.
@@ -219,8 +212,7 @@ def test_an_unavailable_shard_delays_only_its_own_data(chaos):
     try:
         held = cluster.sandbox.create_source(account=account)
         told = cluster.sandbox.create_source()
-        heard = cluster.sandbox.create_source()
-        cluster.enqueue(heard, timeout="24h")
+        heard = cluster.enqueue_new(timeout="24h")
         cluster.enqueue(held, account=account, order="A-1", notify=[], timeout="24h")
         cluster.enqueue(told, notify=[sink.url for sink in sinks], timeout="24h")
         wait_until(lambda: all(sink.receipts.all() for sink in sinks), 60, "all endpoints have the first event")

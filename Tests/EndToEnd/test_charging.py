@@ -91,10 +91,8 @@ def test_a_chargeable_source_is_charged_once_and_watched_until_it_is_final(calm:
 
 def test_without_an_order_nothing_is_charged(calm: Cluster):
     source = create(calm, type="ideal")
-    calm.enqueue(source)
-    calm.wait_status(source, "pending")
-    calm.sandbox.authorise(source)
-    calm.wait_status(source, "chargeable")
+    calm.follow(source)
+    calm.authorise(source)
     calm.api.request("POST", f"/v1/watches/{source}/poll")
     wait_until(lambda: len(calm.sandbox.polls(source)) >= 3, 60, "polled again")
     assert charges_of(calm, source) == []

@@ -26,8 +26,7 @@ def test_polls_and_deliveries_continue_after_the_clock_is_set_back(faked, step_s
     cluster, clock = faked
     old, settled = cluster.sandbox.create_sources(2)
     for source in (old, settled):
-        cluster.enqueue(source)
-        cluster.wait_status(source, "pending")
+        cluster.follow(source)
     clock.set(step_s)
     with cluster.redis.client() as client:
         behind = time.time() - client.time()[0]
@@ -35,15 +34,13 @@ def test_polls_and_deliveries_continue_after_the_clock_is_set_back(faked, step_s
 
     # A new watch, a hint and an older watch must not wait until the clock has caught up.
     (new,) = cluster.sandbox.create_sources(1)
-    cluster.enqueue(new)
-    cluster.wait_status(new, "pending")
+    cluster.follow(new)
     for source in (new, settled):
         cluster.sandbox.set_status(source, "chargeable")
     assert cluster.api.request("POST", f"/v1/watches/{settled}/poll").ok
     cluster.wait_status(settled, "chargeable")
     cluster.wait_status(new, "chargeable")
-    cluster.sandbox.set_status(old, "consumed")
-    cluster.wait_status(old, "consumed")
+    cluster.set_status(old, "consumed")
     cluster.wait_delivered([old, new, settled])
 
     # The lease of a worker that dies meanwhile expires on time.
@@ -51,14 +48,12 @@ def test_polls_and_deliveries_continue_after_the_clock_is_set_back(faked, step_s
     assert cluster.api.request("POST", f"/v1/watches/{new}/poll").ok
     cluster.workers[0].kill9()
     cluster.sandbox.clear_fault(fault)
-    cluster.sandbox.set_status(new, "consumed")
-    cluster.wait_status(new, "consumed")
+    cluster.set_status(new, "consumed")
     # A delivery in progress at the moment of a clock step may arrive twice, as after a crash.
     cluster.wait_delivered([new])
     cluster.wait_done([old, new, settled])
     clock.set(0)
-    cluster.sandbox.set_status(settled, "consumed")
-    cluster.wait_status(settled, "consumed")
+    cluster.set_status(settled, "consumed")
     cluster.verify([old, new, settled])
     assert cluster.fsck().returncode == 0
 
@@ -66,8 +61,7 @@ def test_polls_and_deliveries_continue_after_the_clock_is_set_back(faked, step_s
 def test_a_clock_set_forward_purges_and_expires_nothing(faked):
     cluster, clock = faked
     waiting, done = cluster.sandbox.create_sources(2)
-    cluster.enqueue(waiting, timeout="1h")
-    cluster.wait_status(waiting, "pending")
+    cluster.follow(waiting, timeout="1h")
     cluster.sandbox.set_status(done, "consumed")
     cluster.enqueue(done)
     cluster.wait_status(done, "consumed")
@@ -87,7 +81,6 @@ def test_a_clock_set_forward_purges_and_expires_nothing(faked):
     cluster.wait_delivered([waiting])
     clock.set(0)
     (new,) = cluster.sandbox.create_sources(1)
-    cluster.enqueue(new)
-    cluster.wait_status(new, "pending")
+    cluster.follow(new)
     cluster.verify([waiting, done])
     assert cluster.fsck().returncode == 0

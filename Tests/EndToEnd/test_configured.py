@@ -193,9 +193,7 @@ def test_urls_outside_the_configuration_are_never_requested(cluster: Cluster, ba
 
 
 def test_an_account_can_charge_every_chargeable_source(cluster: Cluster):
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source, notify=[])
-    cluster.wait_status(source, "pending")
+    source = cluster.follow_new(notify=[])
     cluster.sandbox.authorise(source)
     wait_until(lambda: cluster.api.watch(source)["state"] == "closed", 60, "closed")
     assert [event["type"] for event in cluster.api.events(source)] == [
@@ -212,8 +210,7 @@ def test_an_account_can_charge_every_chargeable_source(cluster: Cluster):
     )
     spared = json.loads(made.stdout.splitlines()[0])["object"]["id"]
     cluster.wait_status(spared, "pending")
-    cluster.sandbox.authorise(spared)
-    cluster.wait_status(spared, "chargeable")
+    cluster.authorise(spared)
     looks = len(cluster.sandbox.polls(spared))
     wait_until(lambda: len(cluster.sandbox.polls(spared)) >= looks + 2, 60, "polled again")
     assert len(cluster.sandbox._stripe("GET", "/v1/charges")["data"]) == 1

@@ -11,11 +11,8 @@ pytestmark = pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux
 def test_an_expiring_authorisation_is_reported_to_the_shop_but_not_the_payer(chaos, tmp_path):
     clock = FakedClock(tmp_path / "clock")
     cluster = chaos(redis_env=clock.env)
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source)
-    cluster.wait_status(source, "pending")
-    cluster.sandbox.authorise(source)
-    cluster.wait_status(source, "chargeable")
+    source = cluster.follow_new()
+    cluster.authorise(source)
 
     def warnings() -> list[dict]:
         events = cluster.api.events(source)

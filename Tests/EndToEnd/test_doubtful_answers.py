@@ -119,8 +119,7 @@ def test_a_single_404_of_a_known_object_does_not_close_its_watch(cluster: Cluste
     cluster.sandbox.fault("status", f"/v1/sources/{source}", status=404, body=body, times=1)
     poke(cluster, source)
     wait_until(lambda: "404" in (cluster.api.watch(source).get("last_error") or ""), 60, "it was asked")
-    cluster.sandbox.set_status(source, "chargeable")
-    cluster.wait_status(source, "chargeable")
+    cluster.set_status(source, "chargeable")
 
 
 def test_a_limit_of_one_object_does_not_slow_others(cluster: Cluster):
@@ -182,6 +181,5 @@ def test_a_webhook_reopens_a_watch_quarantined_for_unreadable_responses(chaos):
     assert watch["state"] == "open" and watch["run"] == 2
     assert cluster.api.get("/v1/quarantine")["data"] == []
     # The watch continues to its final status like any other.
-    cluster.sandbox.charge(source)
-    cluster.wait_status(source, "consumed")
+    cluster.charge(source)
     assert cluster.fsck().returncode == 0

@@ -77,8 +77,7 @@ def test_a_draining_worker_reports_it_ends_in_time_and_loses_nothing(chaos):
 def test_probes_and_metrics_respond_until_the_drain_has_ended(chaos):
     cluster: Cluster = chaos(workers=1, listen=False, env={"POLLER_DRAIN_TIMEOUT": "60s"})
     cluster.webhook.hold()
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source, notify=[cluster.webhook.url])
+    source = cluster.enqueue_new(notify=[cluster.webhook.url])
     wait_until(lambda: cluster.webhook.attempts, 60, "an attempt that is held")
     notifier = cluster.notifiers[0]
     notifier.signal(signal.SIGTERM)
@@ -96,9 +95,7 @@ def test_probes_and_metrics_respond_until_the_drain_has_ended(chaos):
 def test_a_draining_api_answers_long_polls(chaos):
     env = {"POLLER_DRAIN_TIMEOUT": "60s"}
     cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, env=env)
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source, notify=[])
-    cluster.wait_status(source, "pending")
+    source = cluster.follow_new(notify=[])
     seq = cluster.api.watch(source)["seq"]
     # The only connection from here on is that of the request.
     cluster.api.http.close()

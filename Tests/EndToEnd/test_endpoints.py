@@ -40,13 +40,9 @@ def genuine(secret: str, headers: dict, body: bytes) -> bool:
 
 def settle(cluster: Cluster, shop_name: str) -> str:
     """Takes a payment from its creation to its end, and waits until each status is observed."""
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source, metadata={"shop": shop_name}, notify=[cluster.webhook.url])
-    cluster.wait_status(source, "pending")
-    cluster.sandbox.authorise(source)
-    cluster.wait_status(source, "chargeable")
-    cluster.sandbox.charge(source)
-    cluster.wait_status(source, "consumed")
+    source = cluster.follow_new(metadata={"shop": shop_name}, notify=[cluster.webhook.url])
+    cluster.authorise(source)
+    cluster.charge(source)
     return source
 
 
@@ -265,8 +261,7 @@ def test_a_failing_endpoint_is_marked_in_the_list(chaos):
     cluster: Cluster = chaos(workers=1, listen=False)
     fine = endpoint(cluster, "add", cluster.webhook.url + "/fine", "--types", "next_step.changed")["id"]
     lame = endpoint(cluster, "add", NOWHERE + "/hook")["id"]
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source, notify=[])
+    source = cluster.enqueue_new(notify=[])
     cluster.sandbox.authorise(source)
 
     def health(id: str) -> dict:
@@ -287,8 +282,7 @@ def test_an_accepted_test_event_releases_pending_deliveries(chaos, shop: Shop):
     cluster: Cluster = chaos(workers=1, listen=False)
     shop.status = 503
     id = endpoint(cluster, "add", shop.url, "--retry", "1s,1h")["id"]
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source, notify=[])
+    source = cluster.enqueue_new(notify=[])
     cluster.sandbox.authorise(source)
 
     def waits() -> bool:

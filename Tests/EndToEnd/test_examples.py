@@ -26,8 +26,7 @@ def start(cluster: Cluster, request, command: list[str], env: dict[str, str] | N
 
 def settle(cluster: Cluster, source: str, *statuses: str) -> None:
     for status in statuses:
-        cluster.sandbox.set_status(source, status)
-        cluster.wait_status(source, status)
+        cluster.set_status(source, status)
 
 
 @pytest.mark.parametrize("outage", ["killed", "locked out"])
@@ -48,8 +47,7 @@ def test_the_python_subscriber_fills_the_gap_of_a_lost_connection(
             lambda: redis.pubsub_numsub(f"poller:events:{source}")[0][1] == 1, 60, "it listens"
         )
         for name in (source, other):
-            calm.enqueue(name, notify=[])
-            calm.wait_status(name, "pending")
+            calm.follow(name, notify=[])
         wait_until(lambda: len(lines(example)) == 2, 60, "the first event of each")
         if outage == "locked out":
             redis.execute_command("ACL", "SETUSER", "example", "off")

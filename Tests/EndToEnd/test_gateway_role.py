@@ -19,8 +19,7 @@ def test_a_separate_gateway_sends_listeners_the_events_of_a_notifier(chaos):
 
     listener = StreamClient(gateway.address("gateway"))
     try:
-        source = cluster.sandbox.create_source()
-        cluster.enqueue(source, notify=[cluster.webhook.url + "/SOURCE"])
+        source = cluster.enqueue_new(notify=[cluster.webhook.url + "/SOURCE"])
         cluster.sandbox.authorise(source)
         wait_until(
             lambda: [frame for frame in listener.frames if "source.chargeable" in json.dumps(frame)],

@@ -52,10 +52,8 @@ def test_a_reader_that_changes_transports_misses_and_repeats_no_event(calm: Clus
     ways = [over_websocket, over_event_stream, over_long_polls, over_event_stream, over_websocket, over_long_polls]
     told: list[dict] = []
     for source, way in zip(sources, ways):
-        calm.enqueue(source)
-        calm.wait_status(source, "pending")
-        calm.sandbox.set_status(source, "failed")
-        calm.wait_status(source, "failed")
+        calm.follow(source)
+        calm.set_status(source, "failed")
         events, place = way(calm, place, sources)
         types = ["source.pending", "payment.failed", "source.failed"]
         assert [event["type"] for event in events] == types, way.__name__
@@ -65,9 +63,7 @@ def test_a_reader_that_changes_transports_misses_and_repeats_no_event(calm: Clus
 
 
 def test_a_stream_resumes_from_the_seq_of_a_long_poll(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source)
-    calm.wait_status(source, "pending")
+    source = calm.follow_new()
     watch = calm.api.get(f"/v1/watches/{source}?after_seq=0&wait=5s")
     calm.sandbox.set_status(source, "failed")
     with EventStream(

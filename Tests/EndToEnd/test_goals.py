@@ -93,9 +93,7 @@ def test_an_intent_to_be_captured_has_left_pending(calm: Cluster):
 
 
 def test_a_source_is_charged_before_its_goal_closes_the_watch(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source, until="left_pending", charge=True, notify=[])
-    calm.wait_status(source, "pending")
+    source = calm.follow_new(until="left_pending", charge=True, notify=[])
     calm.sandbox.authorise(source)
     assert closed(calm, source)["charge"]["state"] == "succeeded"
 

@@ -18,9 +18,7 @@ def test_every_role_is_alive_and_ready(calm: Cluster):
 
 def test_metrics_are_valid_for_prometheus(calm: Cluster):
     """Parses the metrics with Prometheus' own library, and with `promtool` if it is available."""
-    source = calm.sandbox.create_source()
-    calm.enqueue(source)
-    calm.wait_status(source, "pending")
+    source = calm.follow_new()
     for role in roles(calm):
         families = check_metrics(role)
         (build,) = families["poller_build_info"].samples
@@ -60,6 +58,4 @@ def test_without_redis_a_process_is_alive_but_not_ready(chaos):
     cluster.redis.start()
     for role in roles(cluster):
         wait_until(lambda: role.admin("/readyz").status_code == 200, 60, f"{role.name} ready")
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source)
-    cluster.wait_status(source, "pending")
+    source = cluster.follow_new()

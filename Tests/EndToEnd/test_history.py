@@ -53,8 +53,7 @@ def test_the_history_includes_the_work_of_ended_processes(chaos, store: str):
 def test_failures_are_counted_and_top_draws_them(chaos):
     cluster: Cluster = chaos(workers=1, listen=False)
     cluster.webhook.refuse(2)
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source, notify=[cluster.webhook.url + "/SOURCE"])
+    source = cluster.enqueue_new(notify=[cluster.webhook.url + "/SOURCE"])
     cluster.sandbox.authorise(source)
     wait_until(lambda: total(cluster, "failures") > 0, 60, "a failed delivery is in the history")
     shown = run("pollerctl", "top", env={"POLLER_URL": cluster.api.url})

@@ -72,10 +72,8 @@ def watch(cluster: Cluster, upstream: Upstream, account: str, name: str, amount:
 
 def works(cluster: Cluster) -> None:
     """Checks that no process was restarted and that another account's webhook is delivered."""
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source, notify=[cluster.webhook.url])
-    cluster.sandbox.authorise(source)
-    cluster.wait_status(source, "chargeable")
+    source = cluster.enqueue_new(notify=[cluster.webhook.url])
+    cluster.authorise(source)
     cluster.wait_delivered([source], mail=False)
     for role in [*cluster.apis, *cluster.workers, *cluster.notifiers]:
         assert role.running and role.starts == 1, role.tail()

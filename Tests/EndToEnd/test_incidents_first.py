@@ -96,12 +96,10 @@ def test_dead_letters_are_an_incident_until_they_are_sent(chaos, shops: list[Sho
     bad = MoodyReceiver(status=500)
     try:
         id = endpoint(cluster, "add", bad.url, "--retry", "none")["id"]
-        source = cluster.sandbox.create_source()
-        cluster.enqueue(source, policy="interactive", notify=[])
+        source = cluster.enqueue_new(policy="interactive", notify=[])
         watched.begins("dead_letters")
         endpoint(cluster, "disable", id, "--reason", "holidays")
-        cluster.sandbox.authorise(source)
-        cluster.wait_status(source, "chargeable")
+        cluster.authorise(source)
         # A new event reactivates the delivery with the dead letter, which then waits for its endpoint.
         wait_until(
             lambda: [one["state"] for one in cluster.api.get(f"/v1/deliveries?endpoint={id}")["data"]] == ["waiting"], 60, "deliveries continue"

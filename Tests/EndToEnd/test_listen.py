@@ -50,9 +50,7 @@ def test_a_receiver_prints_webhooks_and_checks_their_signatures(calm: Cluster, t
     calm.processes.append(receiver)
     wait_until(lambda: "printing webhooks sent to" in receiver.stderr(), 60, "it listens")
     hook = f"http://127.0.0.1:{port}/hook"
-    source = calm.sandbox.create_source()
-    calm.enqueue(source, notify=[hook])
-    calm.wait_status(source, "pending")
+    source = calm.follow_new(notify=[hook])
     calm.sandbox.set_status(source, "failed")
     wait_until(lambda: "source.failed" in receiver.stdout(), 60, "the webhooks arrive")
     mine = [line.split("  ") for line in receiver.stdout().splitlines() if source in line]
@@ -163,8 +161,7 @@ def test_a_rejected_event_is_resent_in_order_and_the_reason_is_printed(
     sources = cluster.sandbox.create_sources(3)
     for source in sources:
         cluster.enqueue(source, notify=[], order=f"order-{source[-4:]}")
-        cluster.sandbox.set_status(source, "chargeable")
-        cluster.wait_status(source, "chargeable")
+        cluster.set_status(source, "chargeable")
     assert check_nothing_lost(cluster, sink, sources) == 0
     first = sink.attempts[0]
     assert sink.attempts[:4] == [first] * 4
@@ -186,8 +183,7 @@ def test_a_first_start_begins_now_and_the_next_resumes(
 ):
     cluster = chaos(listen=False)
     before, after = cluster.sandbox.create_sources(2)
-    cluster.enqueue(before, notify=[])
-    cluster.wait_status(before, "pending")
+    cluster.follow(before, notify=[])
     listener = Listener(
         cluster, tmp_path, "--forward-to", sink.url, "--types", "source.*", "--json", secret=None
     )
@@ -207,8 +203,7 @@ def test_a_first_start_begins_now_and_the_next_resumes(
     listener.terminate()
 
     cluster.enqueue(after, notify=[])
-    cluster.sandbox.set_status(after, "chargeable")
-    cluster.wait_status(after, "chargeable")
+    cluster.set_status(after, "chargeable")
     missed = [event for event in cluster.api.events(after) if event["type"].startswith("source.")]
     listener.start().wait_ready()
     wait_until(lambda: len(sink.receipts.ids()) == len(missed), 60, "missed events are forwarded")
@@ -239,9 +234,7 @@ def test_a_server_with_another_store_is_read_from_its_oldest_event(
     first.api_process.kill9()
     wait_until(lambda: "no answer from" in listener.stderr(), 60, "the outage is printed")
     second = chaos(listen=False, env={"POLLER_API_BIND": f"127.0.0.1:{port}"})
-    source = second.sandbox.create_source()
-    second.enqueue(source, notify=[])
-    second.wait_status(source, "pending")
+    source = second.follow_new(notify=[])
     check_nothing_lost(second, sink, [source])
     assert "is available again; events continue" in listener.stderr()
 
@@ -253,16 +246,12 @@ def test_tail_prints_events_of_all_sources_as_they_come(calm: Cluster, tmp_path:
         tail.start()
 
         def shows_new_events() -> bool:
-            probe = calm.sandbox.create_source()
-            calm.enqueue(probe, notify=[])
-            calm.wait_status(probe, "pending")
+            probe = calm.follow_new(notify=[])
             return bool(tail.stdout())
 
         # It shows only events recorded after its start.
         wait_until(shows_new_events, 60, "tail has started", pause_s=0.5)
-        source = calm.sandbox.create_source()
-        calm.enqueue(source, notify=[])
-        calm.wait_status(source, "pending")
+        source = calm.follow_new(notify=[])
         wanted = [event["id"] for event in calm.api.events(source)]
 
         def shown() -> list[str]:

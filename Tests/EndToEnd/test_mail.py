@@ -58,8 +58,7 @@ def mailed(cluster: Cluster, source: str, count: int) -> list:
 def enqueue(cluster: Cluster, recipient: str, source: str | None = None, **fields) -> str:
     source = source or cluster.sandbox.create_source()
     RECIPIENTS[source] = recipient
-    cluster.enqueue(source, notify=[f"mailto:{recipient}"], **fields)
-    cluster.wait_status(source, "pending")
+    cluster.follow(source, notify=[f"mailto:{recipient}"], **fields)
     return source
 
 
@@ -162,8 +161,7 @@ def test_one_click_unsubscribes_from_a_shop_and_completes_the_delivery(shop: Clu
     assert clicked.status_code == 200
     assert shop.api.get(f"/v1/mail/suppressions/{recipient}")["reason"] == "unsubscribed"
 
-    shop.sandbox.set_status(source, "consumed")
-    shop.wait_status(source, "consumed")
+    shop.set_status(source, "consumed")
     other = enqueue(shop, "other@example.com")
     shop.sandbox.set_status(other, "failed")
     mailed(shop, other, 1)

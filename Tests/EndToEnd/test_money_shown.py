@@ -23,8 +23,7 @@ def printed_events(cluster: Cluster, source: str) -> list[list[str]]:
 
 def test_waiting_for_a_payment_ignores_the_status_of_the_source(calm: Cluster):
     source = create(calm, type="sofort", **{"sofort[country]": "DE", "owner[name]": "pending_charge"})
-    calm.enqueue(source, charge=True, notify=[])
-    calm.wait_status(source, "pending")
+    calm.follow(source, charge=True, notify=[])
     calm.sandbox.authorise(source)
     calm.wait_status(source, "consumed")
     said = ctl(calm, "wait", source, "--until", "paid", "--timeout", "1s", status=3)
@@ -75,17 +74,14 @@ def test_the_next_step_is_shown_until_it_is_done(calm: Cluster):
 
 @pytest.mark.skipif(not chromium(), reason="no chromium on this machine")
 def test_the_console_shows_each_change_of_the_payment(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source, notify=[])
-    calm.wait_status(source, "pending")
+    source = calm.follow_new(notify=[])
     console = Console(calm.api.url)
     try:
         console.open(f"#/payments/{source}")
         changes = "[...document.querySelectorAll('.timeline .change p:first-child')].map((one) => one.innerText)"
         waits = "Waiting for the customer to pay €10.99 by iDEAL."
         console.wait(lambda: console.js(changes) == [waits], "the first change is shown")
-        calm.sandbox.authorise(source)
-        calm.wait_status(source, "chargeable")
+        calm.authorise(source)
         calm.sandbox.charge(source)
         whole = [waits, "The customer has approved €10.99 by iDEAL.", "Paid: €10.99 has arrived by iDEAL."]
         console.wait(lambda: [one.removesuffix(" Polling has stopped. Refunds and disputes are still reported.") for one in console.js(changes)]

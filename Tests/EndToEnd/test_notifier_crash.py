@@ -7,13 +7,9 @@ from harness.waiting import wait_until
 def test_events_recorded_without_a_notifier_are_delivered_by_the_next_one(chaos):
     cluster: Cluster = chaos(listen=False)
     cluster.notifiers[0].kill9()
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source)
-    cluster.wait_status(source, "pending")
-    cluster.sandbox.authorise(source)
-    cluster.wait_status(source, "chargeable")
-    cluster.sandbox.charge(source)
-    cluster.wait_status(source, "consumed")
+    source = cluster.follow_new()
+    cluster.authorise(source)
+    cluster.charge(source)
     assert cluster.webhook.attempts == [] and cluster.mail.receipts.all() == []
 
     cluster.notifiers[0].start().wait_ready()
@@ -23,15 +19,12 @@ def test_events_recorded_without_a_notifier_are_delivered_by_the_next_one(chaos)
 def test_an_event_is_sent_again_after_a_notifier_was_killed_during_its_attempt(chaos):
     cluster: Cluster = chaos(listen=False)
     cluster.webhook.hold()
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source)
+    source = cluster.enqueue_new()
     wait_until(lambda: cluster.webhook.attempts, 60, "the first attempt")
     cluster.notifiers[0].kill9()
     cluster.webhook.release()
-    cluster.sandbox.authorise(source)
-    cluster.wait_status(source, "chargeable")
-    cluster.sandbox.charge(source)
-    cluster.wait_status(source, "consumed")
+    cluster.authorise(source)
+    cluster.charge(source)
 
     cluster.notifiers[0].start().wait_ready()
     # The dead notifier's lease lasts 45 s. No process may claim the delivery before it expires.
@@ -58,8 +51,7 @@ def test_with_two_notifiers_each_event_is_delivered_once(chaos):
 def test_a_second_sigterm_ends_a_drain_at_once(chaos):
     cluster: Cluster = chaos(listen=False, env={"POLLER_DRAIN_TIMEOUT": "60s"})
     cluster.webhook.hold()
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source)
+    source = cluster.enqueue_new()
     wait_until(lambda: cluster.webhook.attempts, 60, "the attempt that is held")
     notifier = cluster.notifiers[0]
     notifier.signal(15)

@@ -51,8 +51,7 @@ def test_the_order_is_in_the_watch_and_each_event_until_a_restart(calm: Cluster)
     other = calm.api.enqueue(source, order="T-2")
     assert (other.status_code, other.json()["code"]) == (409, "order_mismatch"), other.text
     calm.wait_status(source, "pending")
-    calm.sandbox.authorise(source)
-    calm.wait_status(source, "chargeable")
+    calm.authorise(source)
     calm.api.request("DELETE", f"/v1/watches/{source}")
     events = calm.api.events(source)
     assert len(events) >= 3 and {event["order"] for event in events} == {"T-1"}
@@ -111,8 +110,7 @@ def test_an_order_paid_by_two_attempts_is_reported_as_paid_twice(calm: Cluster, 
     watch(calm, second, "T-3")
     for source in (first, second):
         calm.wait_status(source, "pending")
-        calm.sandbox.authorise(source)
-        calm.wait_status(source, "chargeable")
+        calm.authorise(source)
     wait_order(calm, "T-3", "authorised")
     calm.sandbox.charge(second)
     paid = wait_order(calm, "T-3", "paid")

@@ -42,10 +42,8 @@ def test_payments_complete_while_the_log_disk_is_full(chaos):
     cluster = chaos(workers=0, notifiers=0, listen=False)
     started(cluster, "full-worker", "worker", "/dev/full").wait_ready()
     started(cluster, "full-notifier", "notifier", "/dev/full").wait_ready()
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source)
-    cluster.sandbox.authorise(source)
-    cluster.wait_status(source, "chargeable")
+    source = cluster.enqueue_new()
+    cluster.authorise(source)
     cluster.wait_delivered([source])
 
 

@@ -33,8 +33,7 @@ def test_each_partial_payment_of_a_source_is_reported(hinted: Cluster):
     form = {"type": "multibanco", "amount": 1099, "currency": "eur", "owner[email]": "jenny@example.com",
             "redirect[return_url]": "https://shop.example.com/thanks"}
     source = hinted.sandbox._stripe("POST", "/v1/sources", form)["id"]
-    hinted.enqueue(source, policy="patient", notify=[])
-    hinted.wait_status(source, "pending")
+    hinted.follow(source, policy="patient", notify=[])
     hinted.sandbox._call("POST", f"/_sandbox/sources/{source}/payments", json={"amount": 400})
     part = last(hinted, source, "payment.partially_paid")["payment"]
     assert (part["amount"], part["amount_received"], part["currency"]) == (1099, 400, "eur")

@@ -13,10 +13,8 @@ from harness.waiting import wait_until
 def settle(calm: Cluster, source: str) -> None:
     """Plays a payment slowly enough for each status to be observed."""
     calm.wait_status(source, "pending")
-    calm.sandbox.authorise(source)
-    calm.wait_status(source, "chargeable")
-    calm.sandbox.charge(source)
-    calm.wait_status(source, "consumed")
+    calm.authorise(source)
+    calm.charge(source)
 
 
 def ctl(cluster: Cluster, *arguments: str, **options) -> subprocess.CompletedProcess:
@@ -24,8 +22,7 @@ def ctl(cluster: Cluster, *arguments: str, **options) -> subprocess.CompletedPro
 
 
 def test_a_source_settles_and_every_channel_delivers_each_change_once_in_order(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source)
+    source = calm.enqueue_new()
     settle(calm, source)
 
     events = calm.api.events(source)
@@ -84,11 +81,8 @@ def test_a_payment_intent_settles_on_every_channel(calm: Cluster):
 
 
 def test_a_payment_declined_by_the_customer_is_reported_as_failed(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source)
-    calm.wait_status(source, "pending")
-    calm.sandbox.set_status(source, "failed")
-    calm.wait_status(source, "failed")
+    source = calm.follow_new()
+    calm.set_status(source, "failed")
     calm.verify([source])
 
 
@@ -148,9 +142,7 @@ def test_a_rejected_webhook_is_retried_in_order(calm: Cluster):
 
 
 def test_a_cancelled_watch_is_reported_and_no_longer_polled(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source)
-    calm.wait_status(source, "pending")
+    source = calm.follow_new()
     assert calm.api.request("DELETE", f"/v1/watches/{source}").ok
     wait_until(lambda: calm.api.watch(source)["state"] == "closed", 60, "closed")
     calm.wait_delivered([source])
@@ -158,8 +150,7 @@ def test_a_cancelled_watch_is_reported_and_no_longer_polled(calm: Cluster):
     polls = len(calm.sandbox.polls(source))
     calm.sandbox.set_status(source, "chargeable")
     # An extra poll would come while another source settles.
-    other = calm.sandbox.create_source()
-    calm.enqueue(other)
+    other = calm.enqueue_new()
     settle(calm, other)
     assert len(calm.sandbox.polls(source)) == polls
 
@@ -177,8 +168,7 @@ def test_the_last_poll_is_at_the_deadline(calm: Cluster):
 
 
 def test_no_client_secret_leaves_the_system(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source)
+    source = calm.enqueue_new()
     settle(calm, source)
     calm.wait_delivered([source])
     secret = calm.sandbox.source(source)["client_secret"]
@@ -215,12 +205,9 @@ def test_pollerctl_enqueues_waits_and_shows(calm: Cluster):
 
 
 def test_pollerctl_wait_distinguishes_a_timeout_from_a_failed_payment(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source)
-    calm.wait_status(source, "pending")
+    source = calm.follow_new()
     assert ctl(calm, "wait", source, "--timeout", "1s").returncode == 3
-    calm.sandbox.set_status(source, "failed")
-    calm.wait_status(source, "failed")
+    calm.set_status(source, "failed")
     ended = ctl(calm, "wait", source, "--until", "chargeable", "--timeout", "10s")
     assert ended.returncode == 2
 

@@ -123,8 +123,7 @@ def test_an_outbox_entry_that_crashes_notifiers_delays_no_other_delivery(chaos):
         slowest = 0.0
         for source in others:
             began = time.monotonic()
-            cluster.enqueue(source)
-            cluster.wait_status(source, "pending")
+            cluster.follow(source)
             cluster.wait_delivered([source], mail=False)
             slowest = max(slowest, time.monotonic() - began)
             if len(deaths) > DEATHS:
@@ -176,8 +175,7 @@ def test_a_webhook_that_crashes_the_api_is_set_aside_and_others_are_accepted(cha
         except requests.RequestException:
             return None
 
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source)
+    source = cluster.enqueue_new()
     with supervised(cluster, cluster.api_process, "hint:evt_planted") as deaths:
         for count in range(1, DEATHS + 1):
             cluster.api_process.wait_ready()
@@ -200,22 +198,18 @@ def test_an_upstream_event_that_crashes_workers_is_skipped(chaos):
     worker = cluster.workers[0]
     poison, other = cluster.sandbox.create_sources(2)
     for source in (poison, other):
-        cluster.enqueue(source)
-        cluster.wait_status(source, "pending")
+        cluster.follow(source)
     with supervised(cluster, worker, f"hint:{poison}") as deaths:
         worker.wait_ready()
         cluster.sandbox.authorise(poison)
         for count in range(1, DEATHS + 1):
             wait_until(lambda: len(deaths) >= count, 60, f"death {count}")
             # Polls continue between two deaths.
-            source = cluster.sandbox.create_source()
-            cluster.enqueue(source)
-            cluster.wait_status(source, "pending")
+            source = cluster.follow_new()
         entry = set_aside(cluster, "hint", deaths, 60)
         assert entry["about"] == poison
         # The sweep has passed the entry.
-        cluster.sandbox.authorise(other)
-        cluster.wait_status(other, "chargeable")
+        cluster.authorise(other)
     restart(worker)
     redrive(cluster, entry)
 
@@ -223,14 +217,11 @@ def test_an_upstream_event_that_crashes_workers_is_skipped(chaos):
 def test_a_page_of_events_that_crashes_workers_does_not_stop_polls(chaos):
     cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_STRIPE_SWEEP": "1s"})
     worker = cluster.workers[0]
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source)
-    cluster.wait_status(source, "pending")
+    source = cluster.follow_new()
     with supervised(cluster, worker, "sweep:default") as deaths:
         # Each of the two event lists has an unreadable page.
         wait_until(lambda: [one for one in entries(cluster) if one["reader"] == "sweep"], 60, "a page is set aside")
-        cluster.sandbox.authorise(source)
-        cluster.wait_status(source, "chargeable")
+        cluster.authorise(source)
     restart(worker)
     for entry in entries(cluster):
         run("pollerctl", "quarantine", "redrive-entry", entry["id"], env={"POLLER_URL": cluster.api.url})
@@ -257,8 +248,7 @@ def test_a_check_for_incidents_that_crashes_every_process_is_set_aside(chaos):
             )
             assert entry["id"].endswith(":keys") and deaths() == DEATHS
             # Other incidents are still checked, reported and delivered.
-            cluster.enqueue(source)
-            cluster.wait_status(source, "pending")
+            cluster.follow(source)
             cluster.wait_delivered([source], mail=False)
             wait_until(
                 lambda: [one for one in cluster.api.get("/v1/incidents")["data"] if one["kind"] == "set_aside"],
@@ -291,9 +281,7 @@ def test_a_replay_that_crashes_the_api_is_rejected_after_three_crashes(chaos):
         )
         assert done["state"] == "failed" and "redrive" in done["error"]
         entry = set_aside(cluster, "replay", deaths, 60)
-        source = cluster.sandbox.create_source()
-        cluster.enqueue(source)
-        cluster.wait_status(source, "pending")
+        source = cluster.follow_new()
         cluster.wait_delivered([source], mail=False)
     restart(cluster.api_process)
     redrive(cluster, entry)
@@ -316,7 +304,5 @@ def test_a_fold_that_crashes_notifiers_is_set_aside(chaos):
     with supervised(cluster, notifier, "retention:0") as deaths:
         set_aside(cluster, "retention", deaths, 60)
         assert len(deaths) == DEATHS
-        source = cluster.sandbox.create_source()
-        cluster.enqueue(source)
-        cluster.wait_status(source, "pending")
+        source = cluster.follow_new()
         cluster.wait_delivered([source], mail=False)

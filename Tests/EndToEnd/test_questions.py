@@ -25,10 +25,8 @@ def filled(cluster: Cluster) -> Cluster:
     cluster.enqueue(paid, order="Q-1001", metadata={"customer": "Müller, Anna", "basket": "B42"})
     cluster.enqueue(waiting, notify=["http://127.0.0.1:9/"], metadata={"customer": "=Evil"})
     cluster.wait_status(paid, "pending")
-    cluster.sandbox.authorise(paid)
-    cluster.wait_status(paid, "chargeable")
-    cluster.sandbox.charge(paid)
-    cluster.wait_status(paid, "consumed")
+    cluster.authorise(paid)
+    cluster.charge(paid)
     cluster.wait_status(waiting, "pending")
     cluster.questions = {"paid": paid, "waiting": waiting}
     return cluster

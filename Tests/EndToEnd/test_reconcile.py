@@ -47,8 +47,7 @@ def test_an_unwatched_charge_is_found_and_watched(calm: Cluster):
 def test_an_uncharged_chargeable_source_is_found_and_not_changed(calm: Cluster):
     source = calm.sandbox.create_source()
     calm.api.enqueue(source, policy="interactive")
-    calm.sandbox.authorise(source)
-    calm.wait_status(source, "chargeable")
+    calm.authorise(source)
     found = reconcile(calm, "--mend")[1][source]
     assert found["class"] == "uncharged" and "pollerctl source charge" in found["message"]
     assert "mended" not in found and calm.sandbox.source(source)["status"] == "chargeable"

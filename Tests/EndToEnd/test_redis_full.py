@@ -14,8 +14,7 @@ from harness.waiting import wait_until
 def test_a_full_redis_rejects_new_watches_and_completes_open_ones(chaos):
     cluster: Cluster = chaos()
     first, second = cluster.sandbox.create_sources(2)
-    cluster.enqueue(first, policy="interactive")
-    cluster.wait_status(first, "pending")
+    cluster.follow(first, policy="interactive")
     with cluster.redis.client() as client:
         client.config_set("maxmemory", 1)
         refused = cluster.api.enqueue(second, policy="interactive")
@@ -25,8 +24,7 @@ def test_a_full_redis_rejects_new_watches_and_completes_open_ones(chaos):
         assert cluster.api.request("GET", f"/v1/watches/{second}").status_code == 404
 
         for status in ("chargeable", "consumed"):
-            cluster.sandbox.set_status(first, status)
-            cluster.wait_status(first, status)
+            cluster.set_status(first, status)
         cluster.wait_delivered([first])
 
         client.config_set("maxmemory", 0)
@@ -41,8 +39,7 @@ def test_processes_can_restart_with_a_full_redis(chaos):
     cluster: Cluster = chaos(store="sentinel", env={"POLLER_WAIT_REPLICAS": "1"})
     first, second, third = cluster.sandbox.create_sources(3)
     for source in (first, second):
-        cluster.enqueue(source, policy="interactive")
-        cluster.wait_status(source, "pending")
+        cluster.follow(source, policy="interactive")
     cluster.wait_done([first, second], mail=False)
     with cluster.redis.client() as client:
         client.config_set("maxmemory", 1)
@@ -68,8 +65,7 @@ def test_processes_can_restart_with_a_full_redis(chaos):
     wait_until(acknowledged, 60, "delivered events are acknowledged")
     with cluster.redis.client() as client:
         client.config_set("maxmemory", 0)
-    cluster.enqueue(third, policy="interactive")
-    cluster.wait_status(third, "pending")
+    cluster.follow(third, policy="interactive")
 
 
 @pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
@@ -79,8 +75,7 @@ def test_processes_wait_while_the_disk_is_full(chaos, tmp_path: Path):
     cluster: Cluster = chaos(fsync="everysec", redis_env=disk.env)
     first, second, third = cluster.sandbox.create_sources(3)
     for source in (first, second):
-        cluster.enqueue(source, policy="interactive")
-        cluster.wait_status(source, "pending")
+        cluster.follow(source, policy="interactive")
     cluster.wait_delivered([first, second])
     with cluster.redis.client() as client:
         disk.fill()

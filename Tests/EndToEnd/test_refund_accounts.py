@@ -61,10 +61,8 @@ def awaiting_account(cluster: Cluster, type: str = "multibanco", **fields) -> st
     else:
         form |= {"currency": "usd"}
     source = cluster.sandbox._stripe("POST", "/v1/sources", form)["id"]
-    cluster.enqueue(source, **fields)
-    cluster.wait_status(source, "pending")
-    cluster.sandbox.set_status(source, "canceled")
-    cluster.wait_status(source, "canceled")
+    cluster.follow(source, **fields)
+    cluster.set_status(source, "canceled")
     assert cluster.api.watch(source)["closed_reason"] == "settled" and step(cluster, source) == "none"
     # The customer pays nevertheless.
     pay(cluster, source, 1099)

@@ -26,8 +26,7 @@ def paid_twice(cluster: Cluster, order: str) -> tuple[str, str]:
     for source in (first, second):
         watch(cluster, source, order)
         cluster.wait_status(source, "pending")
-        cluster.sandbox.authorise(source)
-        cluster.wait_status(source, "chargeable")
+        cluster.authorise(source)
     for source in (first, second):
         cluster.sandbox.charge(source)
         wait_until(lambda: payment_state(cluster, source) in ("paid", "refunded"), 60, f"{source} is paid")
@@ -77,8 +76,7 @@ def test_a_second_payment_within_one_second_is_refunded(chaos, wishing):
         for source in (first, second):
             watch(cluster, source, order)
         cluster.wait_status(first, "pending")
-        cluster.sandbox.authorise(first)
-        cluster.wait_status(first, "chargeable")
+        cluster.authorise(first)
         cluster.sandbox.charge(first)
         wait_until(lambda: payment_state(cluster, first) == "paid", 60, f"{first} is paid")
         cluster.sandbox.authorise(second)

@@ -56,8 +56,7 @@ def test_a_manual_poll_of_a_closed_payment_polls_once(deaf: Cluster):
 
 
 def test_a_cancelled_watch_is_not_polled(deaf: Cluster):
-    source = deaf.sandbox.create_source()
-    deaf.enqueue(source, notify=[])
+    source = deaf.enqueue_new(notify=[])
     assert deaf.api.request("DELETE", f"/v1/watches/{source}").ok
     answer = deaf.api.request("POST", f"/v1/watches/{source}/poll")
     assert answer.status_code == 409 and answer.json()["code"] == "watch_closed", json.dumps(answer.json())

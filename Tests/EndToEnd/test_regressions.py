@@ -151,8 +151,7 @@ def test_regression_9_a_cursor_reveals_nothing_of_other_accounts(calm: Cluster):
     """Regression 9 (mercure#1215): the ID of a private event leaked in a header."""
     mine, *others = calm.sandbox.create_sources(6)
     for source in (mine, *others):
-        calm.enqueue(source, notify=[], metadata={"secret": f"meta-{source}"})
-        calm.wait_status(source, "pending")
+        calm.follow(source, notify=[], metadata={"secret": f"meta-{source}"})
     foreign = {event["id"] for source in others for event in calm.api.events(source)} | set(others)
     with EventStream(calm.gateway(), f"/v1/sources/{mine}/events?after_seq=0") as stream:
         first = stream.until("ready")
@@ -212,8 +211,7 @@ def test_regression_14_a_silent_mail_relay_does_not_delay_webhooks(chaos):
     wait_until(lambda: pit.taken >= 8, 60, "the relay blocks every thread")
     hooked = cluster.sandbox.create_sources(40)
     for source in hooked:
-        cluster.enqueue(source, notify=[cluster.webhook.url])
-        cluster.wait_status(source, "pending")
+        cluster.follow(source, notify=[cluster.webhook.url])
     for source in hooked:
         cluster.sandbox.set_status(source, "failed")
     for source in hooked:
@@ -322,10 +320,8 @@ def test_regression_19_clients_of_a_restarted_gateway_reconnect_at_spread_times(
         first.signal(15)
         # Events happen while the clients reconnect.
         for source in sources:
-            cluster.enqueue(source, notify=[])
-            cluster.wait_status(source, "pending")
-            cluster.sandbox.set_status(source, "failed")
-            cluster.wait_status(source, "failed")
+            cluster.follow(source, notify=[])
+            cluster.set_status(source, "failed")
         wait_until(lambda: len(crowd.returned) == CLIENTS, 60, "every client has reconnected")
         recorded = {event["id"] for source in sources for event in cluster.api.events(source)}
         wait_until(lambda: all(set(told) == recorded for told in crowd.told), 60, "a client lost an event")
@@ -353,9 +349,7 @@ def test_regression_20_a_browser_reconnects_automatically_and_stops_at_the_end(c
     bind = f"127.0.0.1:{free_port()}"
     env = {"POLLER_API_BIND": bind, "POLLER_ALLOW_ORIGINS": f"http://{bind}"}
     cluster: Cluster = chaos(listen=False, workers=1, env=env)
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source, notify=[])
-    cluster.wait_status(source, "pending")
+    source = cluster.follow_new(notify=[])
     browser = Browser()
     try:
         # Any page of an allowed origin.
@@ -374,8 +368,7 @@ def test_regression_20_a_browser_reconnects_automatically_and_stops_at_the_end(c
         wait_until(lambda: told() == first, 60, "it listens")
         gateway = cluster.notifiers[0]
         gateway.terminate()
-        cluster.sandbox.set_status(source, "chargeable")
-        cluster.wait_status(source, "chargeable")
+        cluster.set_status(source, "chargeable")
         gateway.start().wait_ready()
         # The retry delay that the stream sent is at most eight seconds.
         second = [*first, "payment.authorised", "source.chargeable"]

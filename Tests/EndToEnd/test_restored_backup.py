@@ -93,8 +93,7 @@ def test_an_emptied_store_gets_its_layout_again_and_another_layout_is_reported(c
         cluster.api.get("/v1/doctor")
         wait_until(lambda: client.hgetall("poller:layout") == made, 60, "the layout is written again")
         source = cluster.sandbox.create_sources(1)[0]
-        cluster.enqueue(source, notify=[cluster.webhook.url])
-        cluster.wait_status(source, "pending")
+        cluster.follow(source, notify=[cluster.webhook.url])
         assert doctor_of(cluster)["status"] == "ok"
 
         # The layout of a copy from before a repartition.

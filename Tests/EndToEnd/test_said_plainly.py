@@ -112,8 +112,7 @@ def test_a_lost_redis_is_reported_once_with_the_cause(tmp_path: Path):
 
 def test_the_url_of_a_watch_is_found_by_the_endpoint_id_of_its_deliveries(calm: Cluster):
     env = {"POLLER_URL": calm.api.url}
-    source = calm.sandbox.create_source()
-    calm.enqueue(source, notify=["http://127.0.0.1:9/nobody"])
+    source = calm.enqueue_new(notify=["http://127.0.0.1:9/nobody"])
     path = f"/v1/deliveries?source={source}"
     delivery = wait_until(lambda: calm.api.get(path)["data"], 60, "a delivery")[0]
     shown = run("pollerctl", "endpoint", "get", delivery["endpoint"], env=env)

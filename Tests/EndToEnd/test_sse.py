@@ -15,17 +15,14 @@ def types(messages: list[dict]) -> list[str]:
 
 
 def test_a_source_stream_ends_with_the_source_and_rejects_reconnects(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source)
-    calm.wait_status(source, "pending")
+    source = calm.follow_new()
     path = f"/v1/sources/{source}/events"
     with EventStream(calm.gateway(), path) as stream:
         assert stream.response.headers["content-type"] == "text/event-stream"
         assert stream.response.headers["cache-control"] == "no-store"
         assert stream.response.headers["x-accel-buffering"] == "no"
         assert stream.until("snapshot")[-1]["data"]["status"] == "pending"
-        calm.sandbox.authorise(source)
-        calm.wait_status(source, "chargeable")
+        calm.authorise(source)
         calm.sandbox.charge(source)
         told = stream.until("done")
     assert types(told) == WHOLE[1:]
@@ -36,9 +33,7 @@ def test_a_source_stream_ends_with_the_source_and_rejects_reconnects(calm: Clust
 
 
 def test_regression_8_a_cursor_of_another_cluster_gets_reset_and_a_snapshot(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source)
-    calm.wait_status(source, "pending")
+    source = calm.follow_new()
     with EventStream(calm.gateway(), f"/v1/sources/{source}/events", last_id="AgQAAAA") as stream:
         told = stream.until("snapshot")
     assert [message["event"] for message in told] == ["reset", "snapshot"]
@@ -61,15 +56,12 @@ def test_invalid_requests_get_a_problem_response(calm: Cluster):
 
 def test_a_gateway_killed_during_a_stream_loses_and_repeats_no_event(chaos):
     cluster: Cluster = chaos(listen=False)
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source)
-    cluster.wait_status(source, "pending")
+    source = cluster.follow_new()
     path = f"/v1/sources/{source}/events?after_seq=0"
     with EventStream(cluster.gateway(), path) as stream:
         first = stream.until("ready")
         cluster.notifiers[0].kill9()
-    cluster.sandbox.authorise(source)
-    cluster.wait_status(source, "chargeable")
+    cluster.authorise(source)
     cluster.notifiers[0].start().wait_ready()
     with EventStream(cluster.gateway(), path, last_id=first[-1]["id"]) as stream:
         second = stream.until("ready")

@@ -79,8 +79,7 @@ def forged(token: str, header: dict, secret: str | None) -> str:
 def test_a_page_receives_only_events_granted_by_its_token(closed: Cluster):
     source, other = closed.sandbox.create_sources(2)
     for name in (source, other):
-        closed.enqueue(name, notify=[])
-        closed.wait_status(name, "pending")
+        closed.follow(name, notify=[])
     token = make(closed, sources=[source], types=["source.*"], ttl="1m")
     with browser(closed, token) as socket:
         assert socket.subprotocol == "poller.v1.json"
@@ -90,8 +89,7 @@ def test_a_page_receives_only_events_granted_by_its_token(closed: Cluster):
         socket.send(json.dumps({"op": "subscribe", "ref": 2, "from": "now"}))
         until(socket, "caught_up")
         for name in (other, source):
-            closed.sandbox.set_status(name, "chargeable")
-            closed.wait_status(name, "chargeable")
+            closed.set_status(name, "chargeable")
         event = until(socket, "event")["event"]
     assert event["source"] == source and event["status"] == "chargeable"
     assert "account" not in event, "the account is hidden from a customer"
@@ -215,8 +213,7 @@ def test_a_token_in_a_url_opens_one_stream_at_one_of_two_gateways(closed: Cluste
     second = closed.role("notifier9", "notifier").start().wait_ready()
     gateways = [closed.gateway(), second.address("gateway")]
     [source] = closed.sandbox.create_sources(1)
-    closed.enqueue(source, notify=[])
-    closed.wait_status(source, "pending")
+    closed.follow(source, notify=[])
     token = make(closed, sources=[source])
 
     def listen(gateway: str, **headers: str) -> requests.Response:

@@ -115,8 +115,7 @@ def test_a_dispute_that_is_listed_late_is_reported_although_its_webhook_is_lost(
     with Cluster(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "1s"}) as cluster:
         charges = []
         for _ in range(2):
-            source = cluster.sandbox.create_source()
-            cluster.enqueue(source, policy="patient", notify=[])
+            source = cluster.enqueue_new(policy="patient", notify=[])
             cluster.sandbox.authorise(source)
             charges.append((source, cluster.sandbox.charge(source)["id"]))
         for source, _ in charges:

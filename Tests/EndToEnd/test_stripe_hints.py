@@ -137,14 +137,12 @@ def test_an_unwatched_source_is_watched_from_its_webhook_on(posted: Cluster):
 
 
 def test_changes_after_the_final_status_are_reported(posted: Cluster):
-    source = posted.sandbox.create_source()
-    posted.enqueue(source, timeout="1s", metadata={"order": "6"}, notify=[])
+    source = posted.enqueue_new(timeout="1s", metadata={"order": "6"}, notify=[])
     expired = wait_until(
         lambda: (found := posted.api.watch(source))["state"] == "closed" and found, 60, "it expires"
     )
     assert expired["closed_reason"] == "expired"
-    posted.sandbox.authorise(source)
-    posted.wait_status(source, "chargeable")
+    posted.authorise(source)
     events = posted.api.events(source)
     assert [(event["seq"], event["run"], event["type"]) for event in events[:4]] == [
         (1, 1, "source.pending"), (2, 1, "watch.expired"),
@@ -155,8 +153,7 @@ def test_changes_after_the_final_status_are_reported(posted: Cluster):
 
 
 def test_a_hint_without_a_change_polls_and_records_nothing(posted: Cluster):
-    source = posted.sandbox.create_source()
-    posted.enqueue(source, timeout="1s", notify=[])
+    source = posted.enqueue_new(timeout="1s", notify=[])
     wait_until(lambda: posted.api.watch(source)["state"] == "closed", 60, "it expires")
     before = len(posted.sandbox.polls(source))
     answer = posted.api.request("POST", f"/v1/watches/{source}/poll")
@@ -201,8 +198,7 @@ def swept():
         # The sweep of an account without events starts with its first read.
         wait_until(lambda: swept_cursor(cluster), 60, "the first sweep")
         (source,) = waiting(cluster)
-        cluster.sandbox.authorise(source)
-        cluster.wait_status(source, "chargeable")
+        cluster.authorise(source)
         yield cluster
 
 
@@ -222,8 +218,7 @@ def test_the_sweep_reports_every_object_of_the_account(swept: Cluster):
 def test_a_healthy_sweep_slows_polls_unless_a_customer_waits(swept: Cluster):
     def pause(policy: str) -> float:
         """Returns the seconds from the first poll, which found it pending, to the next."""
-        source = swept.sandbox.create_source()
-        swept.enqueue(source, policy=policy, notify=[])
+        source = swept.enqueue_new(policy=policy, notify=[])
         watch = swept.wait_status(source, "pending")
         # The store has computed both times, so the test does not have to wait.
         seconds = [watch[name][-13:-1].split(":") for name in ("last_polled_at", "next_poll_at")]

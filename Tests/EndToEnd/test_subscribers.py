@@ -112,8 +112,7 @@ def test_the_node_subscriber_prints_each_event_once_and_fills_gaps(calm: Cluster
         channel = f"poller:events:{other}"
         wait_until(lambda: redis.pubsub_numsub(channel)[0][1] == 1, 60, "it listens")
         for name in (source, other):
-            calm.enqueue(name, notify=[])
-            calm.wait_status(name, "pending")
+            calm.follow(name, notify=[])
         wait_until(lambda: len(lines(example)) == 2, 60, "the first event of each")
         # Events recorded during the disconnect come from the history.
         redis.client_kill_filter(_type="pubsub", skipme=True)

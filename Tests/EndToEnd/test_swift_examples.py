@@ -33,31 +33,23 @@ def test_the_guide_shows_the_programs_that_are_compiled():
 
 
 def test_a_payment_is_watched_until_it_is_paid(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source, notify=[], policy="interactive")
+    source = calm.enqueue_new(notify=[], policy="interactive")
     for status in ("chargeable", "consumed"):
         calm.wait_status(source, "pending") if status == "chargeable" else None
-        calm.sandbox.set_status(source, status)
-        calm.wait_status(source, status)
+        calm.set_status(source, status)
     done = run(calm, "example-watch-payment", source, "A77")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[0].startswith(f"watching {source}: ")
     assert re.fullmatch(r"paid: \d+ eur", done.stdout.splitlines()[1])
-    failed = calm.sandbox.create_source()
-    calm.enqueue(failed, notify=[], policy="interactive")
-    calm.wait_status(failed, "pending")
-    calm.sandbox.set_status(failed, "failed")
-    calm.wait_status(failed, "failed")
+    failed = calm.follow_new(notify=[], policy="interactive")
+    calm.set_status(failed, "failed")
     done = run(calm, "example-watch-payment", failed)
     assert done.returncode == 2 and "not paid: failed" in done.stdout, done.stdout + done.stderr
 
 
 def test_events_are_followed_from_a_seq_on(calm: Cluster):
-    source = calm.sandbox.create_source()
-    calm.enqueue(source, notify=[])
-    calm.wait_status(source, "pending")
-    calm.sandbox.set_status(source, "failed")
-    calm.wait_status(source, "failed")
+    source = calm.follow_new(notify=[])
+    calm.set_status(source, "failed")
     recorded = [(event["seq"], event["type"]) for event in calm.api.events(source)]
     for after in (0, 1):
         done = run(calm, "example-follow-events", source, str(after))

@@ -38,9 +38,7 @@ def on_a_terminal(cluster: Cluster, columns: int, *arguments: str, with_errors: 
 
 @pytest.fixture(scope="module")
 def source(shared_cluster: Cluster) -> str:
-    source = shared_cluster.sandbox.create_source()
-    shared_cluster.enqueue(source, order="A-4711")
-    shared_cluster.wait_status(source, "pending")
+    source = shared_cluster.follow_new(order="A-4711")
     return source
 
 
@@ -135,8 +133,7 @@ def test_top_fits_its_window(calm: Cluster, source: str):
 
 def test_deliveries_fit_too_and_keep_their_ids(chaos):
     cluster: Cluster = chaos(workers=1)
-    source = cluster.sandbox.create_source()
-    cluster.enqueue(source, notify=["http://127.0.0.1:1/refuses-every-connection"])
+    source = cluster.enqueue_new(notify=["http://127.0.0.1:1/refuses-every-connection"])
     shown = ["delivery", "list", "--source", source]
     # The delivery fails with an error message that is longer than the rest of the line.
     wait_until(lambda: any(line.endswith("…") for line in on_a_terminal(cluster, 100, *shown)), 60, "a failure")
@@ -157,8 +154,7 @@ def test_get_shows_amount_and_customer(calm: Cluster, source: str):
     form = {"type": "ideal", "amount": 1099, "currency": "eur", "owner[name]": "Jenny Rosen"}
     form["redirect[return_url]"] = "https://shop.example.com/thanks"
     named = calm.sandbox._stripe("POST", "/v1/sources", form)["id"]
-    calm.enqueue(named)
-    calm.wait_status(named, "pending")
+    calm.follow(named)
     told = run("pollerctl", "get", named, env={"POLLER_URL": calm.api.url}).stdout
     assert re.search(r"^owner +Jenny Rosen$", told, re.M), told
     assert "Jenny" not in shown

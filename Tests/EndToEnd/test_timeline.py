@@ -20,12 +20,9 @@ def kinds(entries: list[dict]) -> list[str]:
 
 def test_all_entries_are_in_order(calm: Cluster):
     order = f"T-{uuid.uuid4().hex[:8]}"
-    source = calm.sandbox.create_source()
-    calm.enqueue(source, order=order, notify=[calm.webhook.url + "/told"])
-    calm.wait_status(source, "pending")
+    source = calm.follow_new(order=order, notify=[calm.webhook.url + "/told"])
     ctl(calm, "poll", source)
-    calm.sandbox.authorise(source)
-    calm.wait_status(source, "chargeable")
+    calm.authorise(source)
     calm.sandbox.charge(source)
     wait_until(lambda: "“Paid” was delivered to" in str(timeline(calm, source)) and kinds(timeline(calm, source)).count("delivery") >= 3,
                60, "the payment was delivered")
@@ -96,8 +93,7 @@ def test_webhooks_and_customer_actions_are_in_the_timeline(chaos):
     cluster = chaos(workers=1, listen=False, env={"POLLER_STRIPE_SWEEP": "1s"})
     source = cluster.sandbox.create_source()
     secret = cluster.sandbox.source(source)["client_secret"]
-    cluster.enqueue(source, policy="patient", client_secret=secret, notify=[])
-    cluster.wait_status(source, "pending")
+    cluster.follow(source, policy="patient", client_secret=secret, notify=[])
     with requests.Session() as payer:
         for _ in range(3):
             page = payer.get(f"{cluster.api.url}/r", params={"source": source, "client_secret": secret})

@@ -47,8 +47,7 @@ def receipts(cluster: Cluster, source: str, count: int, timeout_s: float = 60) -
 def settle(cluster: Cluster, source: str) -> list:
     """Makes the customer pay, and returns the webhooks of the watch."""
     cluster.wait_status(source, "pending")
-    cluster.sandbox.authorise(source)
-    cluster.wait_status(source, "chargeable")
+    cluster.authorise(source)
     return receipts(cluster, source, len(cluster.api.events(source)))
 
 
@@ -188,8 +187,7 @@ def test_a_failing_collector_delays_nothing(chaos, mode):
             source = enqueue(cluster, caller()[2])
             receipts(cluster, source, 1)
             began = time.monotonic()
-            cluster.sandbox.authorise(source)
-            cluster.wait_status(source, "chargeable")
+            cluster.authorise(source)
             receipts(cluster, source, len(cluster.api.events(source)))
             spans.append(time.monotonic() - began)
         # A busy machine may delay one of them. To wait for the collector, which times out after 10 s, would delay each.

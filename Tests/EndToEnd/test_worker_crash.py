@@ -23,10 +23,8 @@ def polled_by_first(cluster: Cluster, fault: str, **plan) -> tuple[str, Role, Ro
 
 def settle_and_verify(cluster: Cluster, source: str) -> None:
     cluster.wait_status(source, "pending")
-    cluster.sandbox.authorise(source)
-    cluster.wait_status(source, "chargeable")
-    cluster.sandbox.charge(source)
-    cluster.wait_status(source, "consumed")
+    cluster.authorise(source)
+    cluster.charge(source)
     cluster.verify([source])
 
 
@@ -55,8 +53,7 @@ def test_a_worker_that_slept_past_its_lease_cannot_commit(chaos):
     cluster.sandbox.clear_fault(cluster.misbehaviour)
     second.thaw()
     cluster.wait_status(source, "pending")
-    cluster.sandbox.authorise(source)
-    cluster.wait_status(source, "chargeable")
+    cluster.authorise(source)
     recorded = cluster.api.events(source)
 
     first.thaw()
@@ -65,8 +62,7 @@ def test_a_worker_that_slept_past_its_lease_cannot_commit(chaos):
     )
     assert cluster.api.events(source) == recorded, "a result under a lost lease was recorded"
     assert cluster.api.watch(source)["status"] == "chargeable"
-    cluster.sandbox.charge(source)
-    cluster.wait_status(source, "consumed")
+    cluster.charge(source)
     cluster.verify([source])
     # The worker continues to run.
     assert first.running and first.admin("/readyz").status_code == 200

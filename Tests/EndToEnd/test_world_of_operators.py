@@ -130,9 +130,7 @@ ODD_ANSWERS = {
 def test_a_receiver_with_an_odd_response_head_gets_each_event_once(world: Cluster, name: str):
     answer, is_broken = ODD_ANSWERS[name]
     receiver = Receiver(answer)
-    source = world.sandbox.create_source()
-    world.enqueue(source, notify=[f"http://127.0.0.1:{receiver.port}/hook"])
-    world.wait_status(source, "pending")
+    source = world.follow_new(notify=[f"http://127.0.0.1:{receiver.port}/hook"])
     world.sandbox.set_status(source, "chargeable")
     wait_until(lambda: len(receiver.events) >= 2, 60, "both events")
     made = wait_until(lambda: len(found := attempts(world, source)) >= 2 and found, 60, "two attempts")

@@ -256,6 +256,38 @@ class Cluster:
         assert response.status_code in (200, 201), f"{response.status_code} {response.text}"
         return response.json()
 
+    def enqueue_new(self, **fields) -> str:
+        """Enqueues a new source of the sandbox and returns its ID."""
+        source = self.sandbox.create_source()
+        self.enqueue(source, **fields)
+        return source
+
+    def follow(self, source: str, **fields) -> None:
+        """Enqueues a pending source and waits for its first poll."""
+        self.enqueue(source, **fields)
+        self.wait_status(source, "pending")
+
+    def follow_new(self, **fields) -> str:
+        """Enqueues a new source, waits for its first poll and returns its ID."""
+        source = self.sandbox.create_source()
+        self.follow(source, **fields)
+        return source
+
+    def authorise(self, source: str) -> None:
+        """Authorises a source as its customer would, and waits until a poll has seen it."""
+        self.sandbox.authorise(source)
+        self.wait_status(source, "chargeable")
+
+    def charge(self, source: str) -> None:
+        """Charges a source as the shop would, and waits until a poll has seen it."""
+        self.sandbox.charge(source)
+        self.wait_status(source, "consumed")
+
+    def set_status(self, source: str, status: str) -> None:
+        """Changes the status of a source in the sandbox, and waits until a poll has seen it."""
+        self.sandbox.set_status(source, status)
+        self.wait_status(source, status)
+
     def wait_status(self, source: str, status: str, timeout_s: float = 60) -> dict:
         def look() -> dict | None:
             response = self.api.request("GET", f"/v1/watches/{source}")
