@@ -12,9 +12,7 @@ struct AddressRaceTests {
 
     @Test("the address that responds is found, and tried first from then on")
     func addresses() async throws {
-        try await ScriptedServer.run { _ in
-            [.send(Self.hello), .close]
-        } _: { server in
+        try await ScriptedServer.run([.send(Self.hello), .close]) { server in
             let client = PooledClient()
             let origin = HTTPOrigin(isSecure: false, host: "some.test", port: server.port)
             let addresses = [
@@ -41,9 +39,7 @@ struct AddressRaceTests {
 
     @Test("an unresponsive address delays one request by 250 ms, and later ones not at all")
     func silentAddress() async throws {
-        try await ScriptedServer.run { _ in
-            [.send(Self.hello), .close]
-        } _: { server in
+        try await ScriptedServer.run([.send(Self.hello), .close]) { server in
             let silent = try await SilentListener()
             let addresses = [
                 try #require(silent.address),
@@ -67,12 +63,8 @@ struct AddressRaceTests {
         "a retry starts with its first address and uses no connection to another"
     )
     func retry() async throws {
-        try await ScriptedServer.run { _ in
-            [.send(Self.hello)]
-        } _: { one in
-            try await ScriptedServer.run { _ in
-                [.send(Self.hello)]
-            } _: { other in
+        try await ScriptedServer.run([.send(Self.hello)]) { one in
+            try await ScriptedServer.run([.send(Self.hello)]) { other in
                 let addresses = try [one, other].map {
                     try SocketAddress(ipAddress: "127.0.0.1", port: $0.port)
                 }
@@ -91,12 +83,8 @@ struct AddressRaceTests {
 
     @Test("a connection to an address that the host no longer has is closed unused")
     func moved() async throws {
-        try await ScriptedServer.run { _ in
-            [.send(Self.hello)]
-        } _: { old in
-            try await ScriptedServer.run { _ in
-                [.send(Self.hello)]
-            } _: { new in
+        try await ScriptedServer.run([.send(Self.hello)]) { old in
+            try await ScriptedServer.run([.send(Self.hello)]) { new in
                 let addresses = try [old, new].map {
                     try SocketAddress(ipAddress: "127.0.0.1", port: $0.port)
                 }
@@ -114,12 +102,8 @@ struct AddressRaceTests {
     @Test("requests that wait for a connection get one to their own address only")
     func waiting() async throws {
         // All requests wait before the first one is answered.
-        try await ScriptedServer.run { _ in
-            [.pause(ms: 200), .send(Self.hello)]
-        } _: { one in
-            try await ScriptedServer.run { _ in
-                [.send(Self.hello)]
-            } _: { other in
+        try await ScriptedServer.run([.pause(ms: 200), .send(Self.hello)]) { one in
+            try await ScriptedServer.run([.send(Self.hello)]) { other in
                 let addresses = try [one, other].map {
                     try SocketAddress(ipAddress: "127.0.0.1", port: $0.port)
                 }

@@ -22,9 +22,7 @@ struct CancellationTests {
             [.send("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf")],
         ]
         for steps in halves {
-            try await ScriptedServer.run { _ in
-                steps
-            } _: { server in
+            try await ScriptedServer.run(steps) { server in
                 let client = PooledClient()
                 let request = Task { await client.get("/", server) }
                 try await eventually { server.requests.count == 1 }
@@ -38,9 +36,7 @@ struct CancellationTests {
                 await client.close()
             }
         }
-        try await ScriptedServer.run { _ in
-            []
-        } _: { server in
+        try await ScriptedServer.run([]) { server in
             let client = PooledClient()
             let early = Task {
                 while !Task.isCancelled { await Task.yield() }

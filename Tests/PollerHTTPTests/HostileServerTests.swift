@@ -30,9 +30,7 @@ struct HostileServerTests {
     ) async throws -> (first: String, second: String, connections: Int) {
         var words: [String] = []
         var connections = 0
-        try await ScriptedServer.run { _ in
-            steps
-        } _: { server in
+        try await ScriptedServer.run(steps) { server in
             let client = PooledClient()
             for _ in 0..<2 { words.append(word(await client.get("/", server))) }
             await client.close()
@@ -174,9 +172,7 @@ struct HostileServerTests {
             ("empty lines", [.flood("\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n")]),
         ]
         for (name, steps) in floods {
-            try await ScriptedServer.run { _ in
-                steps
-            } _: { server in
+            try await ScriptedServer.run(steps) { server in
                 let client = PooledClient()
                 let result = word(await client.get("/", server))
                 #expect(result.hasSuffix("notHTTP"), "\(name): \(result)")
@@ -205,9 +201,7 @@ struct HostileServerTests {
             ),
         ]
         for (steps, wanted) in cases {
-            try await ScriptedServer.run { _ in
-                steps
-            } _: { server in
+            try await ScriptedServer.run(steps) { server in
                 let client = PooledClient()
                 let result = await client.get("/", server)
                 #expect(word(result) == wanted)

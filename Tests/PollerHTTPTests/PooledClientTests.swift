@@ -13,9 +13,7 @@ struct PooledClientTests {
 
     @Test("requests are sent completely, and share a connection in sequence")
     func keepAlive() async throws {
-        try await ScriptedServer.run { _ in
-            [.send(Self.hello)]
-        } _: { server in
+        try await ScriptedServer.run([.send(Self.hello)]) { server in
             let client = PooledClient()
             for number in 1...3 {
                 let reply = try await client.get("/\(number)?a=b", server).answered()
@@ -60,9 +58,7 @@ struct PooledClientTests {
 
     @Test("a request stays on the event loop of its caller")
     func loops() async throws {
-        try await ScriptedServer.run { _ in
-            [.send(Self.hello)]
-        } _: { server in
+        try await ScriptedServer.run([.send(Self.hello)]) { server in
             let client = PooledClient()
             let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator())
             for loop in loops {
@@ -126,9 +122,7 @@ struct PooledClientTests {
             [.send("HTTP/1.1 100 Continue\r\n\r\n")],
         ]
         for steps in slow {
-            try await ScriptedServer.run { _ in
-                steps
-            } _: { server in
+            try await ScriptedServer.run(steps) { server in
                 let client = PooledClient()
                 let began = NIODeadline.now()
                 let result = await client.get("/", server, timeoutMs: 1000)
@@ -162,9 +156,7 @@ struct PooledClientTests {
 
     @Test("a connection to another address gets no byte")
     func wrongPeer() async throws {
-        try await ScriptedServer.run { _ in
-            [.send(Self.hello)]
-        } _: { server in
+        try await ScriptedServer.run([.send(Self.hello)]) { server in
             let elsewhere = try SocketAddress(ipAddress: "127.0.0.1", port: server.port)
             let client = PooledClient(
                 trustRoots: .default,
@@ -185,9 +177,7 @@ struct PooledClientTests {
         idle.idleMs = 1
         var worn = ConnectionLimits()
         worn.ageMs = 0
-        try await ScriptedServer.run { _ in
-            [.send(Self.hello)]
-        } _: { [idle, worn] server in
+        try await ScriptedServer.run([.send(Self.hello)]) { [idle, worn] server in
             let brief = PooledClient(limits: worn)
             _ = try await brief.get("/", server).answered()
             try await eventually { server.ended == 1 }
@@ -202,9 +192,7 @@ struct PooledClientTests {
 
     @Test("closing cancels requests, and a released client closes its connections")
     func closing() async throws {
-        try await ScriptedServer.run { _ in
-            []
-        } _: { server in
+        try await ScriptedServer.run([]) { server in
             let client = PooledClient()
             async let hanging = client.get("/", server)
             try await eventually { server.requests.count == 1 }
@@ -212,9 +200,7 @@ struct PooledClientTests {
             #expect(await hanging?.failure == .cancelled)
             try await eventually { server.ended == 1 }
         }
-        try await ScriptedServer.run { _ in
-            [.send(Self.hello)]
-        } _: { server in
+        try await ScriptedServer.run([.send(Self.hello)]) { server in
             _ = try await PooledClient().get("/", server).answered()
             try await eventually { server.ended == 1 }
         }

@@ -82,6 +82,16 @@ final class ScriptedServer: Sendable {
         try await channel.close().get()
     }
 
+    /// Runs `body` with a server that performs the same steps for each request.
+    static func run(
+        _ steps: [Step],
+        tls: NIOSSLContext? = nil,
+        onAccept: [Step] = [],
+        _ body: (ScriptedServer) async throws -> Void
+    ) async throws {
+        try await run(tls: tls, onAccept: onAccept, { _ in steps }, body)
+    }
+
     /// The port on which it listens.
     var port: Int { channel.withLock { $0?.localAddress?.port ?? 0 } }
     /// All requests so far.

@@ -91,9 +91,7 @@ struct TLSTests {
                 privateKey: .privateKey(try NIOSSLPrivateKey(file: pair.key, format: .pem))
             )
         )
-        try await ScriptedServer.run(tls: context) { _ in
-            [.send(Self.answer)]
-        } _: { server in
+        try await ScriptedServer.run([.send(Self.answer)], tls: context) { server in
             let client = PooledClient(authorities: certificates)
             let reply = try await get(client, server).answered()
             #expect(String(buffer: reply.body) == "ok")
@@ -164,9 +162,7 @@ struct TLSTests {
 
     @Test("a server that never completes the handshake causes a timeout")
     func silent() async throws {
-        try await ScriptedServer.run { _ in
-            []
-        } _: { server in
+        try await ScriptedServer.run([]) { server in
             var limits = ConnectionLimits()
             limits.openMs = 2000
             let client = PooledClient(limits: limits)
