@@ -16,10 +16,6 @@ import Testing
 struct AccessMatrixTests {
     private static func key(_ role: KeyRole) -> String { "key-of-\(role.rawValue)-0123456789" }
 
-    private static func headers(_ key: String) -> [String: String] {
-        ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
-    }
-
     @Test("each role may use the routes of its scopes, and a 403 names the missing scope")
     func roles() async throws {
         let lines = KeyRole.allCases.map { "\(Self.key($0)) role=\($0.rawValue)" }
@@ -31,7 +27,7 @@ struct AccessMatrixTests {
                         HTTPMethod(rawValue: route.methodName),
                         ForeignObjects.path(route, [:]),
                         body: route.body == nil ? nil : "{}",
-                        headers: Self.headers(Self.key(role))
+                        headers: bearer(Self.key(role))
                     )
                     let isRefused = answer.status == 403 && answer.code == "not_allowed"
                     #expect(
@@ -56,7 +52,7 @@ struct AccessMatrixTests {
                         .POST,
                         path,
                         body: body,
-                        headers: Self.headers(Self.key(.operator))
+                        headers: bearer(Self.key(.operator))
                     )
                     #expect(refused.status == 403, "\(refused.text)")
                     #expect(refused.text.contains("payments:charge"))
@@ -66,7 +62,7 @@ struct AccessMatrixTests {
                 .POST,
                 "/v1/watches",
                 body: #"{"source":"src_1","authorisation":"leave"}"#,
-                headers: Self.headers(Self.key(.operator))
+                headers: bearer(Self.key(.operator))
             )
             #expect(leave.status == 201, "\(leave.text)")
         }
@@ -78,10 +74,10 @@ struct AccessMatrixTests {
         try await LiveAPI.run(keys: KeyFile(text: "\(line)\nkey-of-everything-0123456789")) { api in
             let foreignObjects = try await ForeignObjects(
                 api,
-                headers: Self.headers("key-of-everything-0123456789")
+                headers: bearer("key-of-everything-0123456789")
             )
             let before = try await foreignObjects.state()
-            let asked = Self.headers(Self.key(.admin))
+            let asked = bearer(Self.key(.admin))
             let conditions = ["If-None-Match": "*", "If-Match": "*", "Idempotency-Key": "matrix"]
             for route in api.routes where route.access.scope != nil {
                 for (named, more) in [
@@ -127,7 +123,7 @@ struct AccessMatrixTests {
                 .POST,
                 "/v1/endpoints",
                 body: #"{"url":"https://f.example/hook"}"#,
-                headers: Self.headers(Self.key(.admin))
+                headers: bearer(Self.key(.admin))
             )
             let names = ["{endpoint}": try #require(made.json["id"] as? String, "\(made.text)")]
             var kept = 0
@@ -139,7 +135,7 @@ struct AccessMatrixTests {
                         HTTPMethod(rawValue: route.methodName),
                         ForeignObjects.path(route, names),
                         body: ForeignObjects.requestBody(of: route),
-                        headers: Self.headers(Self.key(key)).merging(["Idempotency-Key": "n"]) {
+                        headers: bearer(Self.key(key)).merging(["Idempotency-Key": "n"]) {
                             $1
                         }
                     )
@@ -167,7 +163,7 @@ struct AccessMatrixTests {
             key-of-everything-0123456789
             """
         try await LiveAPI.run(keys: KeyFile(text: lines)) { api in
-            let all = Self.headers("key-of-everything-0123456789")
+            let all = bearer("key-of-everything-0123456789")
             for number in 0..<12 {
                 let account = number % 3 == 0 ? "acme" : "foreign"
                 let body = #"{"source":"src_\#(account)\#(number)","account":"\#(account)"}"#
@@ -178,7 +174,7 @@ struct AccessMatrixTests {
             var path = "/v1/watches?limit=1"
             var first: String?
             repeat {
-                let page = try await api.get(path, headers: Self.headers(Self.key(.admin)))
+                let page = try await api.get(path, headers: bearer(Self.key(.admin)))
                 #expect(page.status == 200, "\(page.text)")
                 found += page.list("data").compactMap { $0["source"] as? String }
                 guard let next = page["next"] else { break }
@@ -191,7 +187,7 @@ struct AccessMatrixTests {
             let cursor = try #require(first)
             let stranger = try await api.get(
                 "/v1/watches?limit=1&cursor=\(cursor)",
-                headers: Self.headers(Self.key(.viewer))
+                headers: bearer(Self.key(.viewer))
             )
             #expect(stranger.status == 400, "\(stranger.text)")
         }

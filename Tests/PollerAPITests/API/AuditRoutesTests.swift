@@ -25,10 +25,6 @@ struct AuditRoutesTests {
         \(acme) role=admin account=acme name=acme-admin
         """
 
-    private static func headers(_ key: String) -> [String: String] {
-        ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
-    }
-
     private func run(_ body: (LiveAPI) async throws -> Void) async throws {
         let mail = MailPreferences(
             suppressions: MemorySuppressionList(),
@@ -48,7 +44,7 @@ struct AuditRoutesTests {
         _ query: String = "",
         key: String = admin
     ) async throws -> [[String: Any]] {
-        let answer = try await api.get("/v1/audit?limit=500&\(query)", headers: Self.headers(key))
+        let answer = try await api.get("/v1/audit?limit=500&\(query)", headers: bearer(key))
         #expect(answer.status == 200, "\(answer.text)")
         return answer.list("data")
     }
@@ -91,7 +87,7 @@ struct AuditRoutesTests {
     )
     func everyChange() async throws {
         try await run { api in
-            let stage = try await Stage(api, headers: Self.headers(Self.admin))
+            let stage = try await Stage(api, headers: bearer(Self.admin))
             for route in api.routes where route.audit == .change {
                 let (path, body) = try await stage.request(route)
                 let before = try await trail(api).count
@@ -99,7 +95,7 @@ struct AuditRoutesTests {
                     HTTPMethod(rawValue: route.methodName),
                     path,
                     body: body,
-                    headers: Self.headers(Self.admin)
+                    headers: bearer(Self.admin)
                 )
                 #expect((200..<300).contains(answer.status), "\(route.operation): \(answer.text)")
                 let entries = try await trail(api)
@@ -113,7 +109,7 @@ struct AuditRoutesTests {
                 #expect(target?["id"]?.isEmpty == false, "\(route.operation)")
                 #expect(target?["kind"] != "store", "\(route.operation) names its target")
             }
-            let text = try await api.get("/v1/audit?limit=500", headers: Self.headers(Self.admin))
+            let text = try await api.get("/v1/audit?limit=500", headers: bearer(Self.admin))
                 .text
             for secret in [
                 "whsec_", "plr_", "header-secret", "query-secret", "98765", "DE8937",
@@ -127,7 +123,7 @@ struct AuditRoutesTests {
     @Test("an entry has the values before and after, and a repeated change adds no entry")
     func differences() async throws {
         try await run { api in
-            let headers = Self.headers(Self.admin)
+            let headers = bearer(Self.admin)
             for _ in 0..<2 {
                 let path = "/v1/lanes/acme/sources/pause"
                 #expect(try await api.request(.POST, path, headers: headers).status == 200)
@@ -148,13 +144,9 @@ struct AuditRoutesTests {
         try await run { api in
             for _ in 0..<3 {
                 let path = "/v1/lanes/acme/sources/pause"
-                let refused = try await api.request(
-                    .POST,
-                    path,
-                    headers: Self.headers(Self.viewer)
-                )
+                let refused = try await api.request(.POST, path, headers: bearer(Self.viewer))
                 #expect(refused.status == 403)
-                let stranger = Self.headers("key-of-nobody-0123456789")
+                let stranger = bearer("key-of-nobody-0123456789")
                 #expect(try await api.request(.POST, path, headers: stranger).status == 401)
             }
             let entries = try await trail(api)
@@ -167,7 +159,7 @@ struct AuditRoutesTests {
     @Test("traffic adds no audit entries")
     func traffic() async throws {
         try await run { api in
-            let headers = Self.headers(Self.admin)
+            let headers = bearer(Self.admin)
             for number in 0..<20 {
                 let body = #"{"source":"src_\#(number)"}"#
                 let made = try await api.request(.POST, "/v1/watches", body: body, headers: headers)
@@ -181,10 +173,10 @@ struct AuditRoutesTests {
     func bound() async throws {
         try await run { api in
             for path in ["acme/sources", "other/sources"] {
-                let headers = Self.headers(Self.admin)
+                let headers = bearer(Self.admin)
                 _ = try await api.request(.POST, "/v1/lanes/\(path)/pause", headers: headers)
             }
-            let headers = Self.headers(Self.acme)
+            let headers = bearer(Self.acme)
             _ = try await api.request(.POST, "/v1/lanes/acme/sources/resume", headers: headers)
             let seen = try await trail(api, key: Self.acme)
             #expect(seen.map { $0["action"] as? String } == ["resumeLane", "pauseLane"])

@@ -14,14 +14,10 @@ struct IncidentRoutesTests {
     private static let free = "key-of-everything-0123456789"
     private static let keys = "\(bound) role=admin account=acme\n\(free) role=admin"
 
-    private static func headers(_ key: String) -> [String: String] {
-        ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
-    }
-
     @Test("open incidents are listed before resolved ones")
     func list() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
-            let headers = Self.headers(Self.free)
+            let headers = bearer(Self.free)
             #expect(try await api.get("/v1/incidents", headers: headers).list("data").isEmpty)
             try await api.see([.noWorker])
             try await api.see([.quarantine])
@@ -35,7 +31,7 @@ struct IncidentRoutesTests {
             #expect(open.list("data").map { $0["kind"] as? String } == ["quarantine"])
             let wrong = try await api.get("/v1/incidents?status=bad", headers: headers)
             #expect(wrong.status == 400)
-            let refused = try await api.get("/v1/incidents", headers: Self.headers(Self.bound))
+            let refused = try await api.get("/v1/incidents", headers: bearer(Self.bound))
             #expect(refused.status == 403 && refused.code == "not_allowed", "\(refused.text)")
         }
     }
@@ -45,7 +41,7 @@ struct IncidentRoutesTests {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
             try await api.see([.noWorker])
             func types(_ path: String, _ key: String = Self.free) async throws -> [String] {
-                let answer = try await api.get(path, headers: Self.headers(key))
+                let answer = try await api.get(path, headers: bearer(key))
                 #expect(answer.status == 200, "\(answer.text)")
                 return answer.list("data").compactMap { $0["type"] as? String }
             }
@@ -61,11 +57,11 @@ struct IncidentRoutesTests {
             #expect(try await types("/v1/events", Self.bound) == [])
             let refused = try await api.get(
                 "/v1/events?types=operator.*",
-                headers: Self.headers(Self.bound)
+                headers: bearer(Self.bound)
             )
             #expect(refused.status == 403 && refused.code == "not_allowed", "\(refused.text)")
             for path in ["/v1/watches", "/v1/watches?state=closed", "/v1/orders"] {
-                let answer = try await api.get(path, headers: Self.headers(Self.free))
+                let answer = try await api.get(path, headers: bearer(Self.free))
                 #expect(answer.status == 200 && answer.list("data").isEmpty, "\(answer.text)")
             }
         }
@@ -80,7 +76,7 @@ struct IncidentRoutesTests {
                 _ body: String? = nil,
                 _ key: String = Self.free
             ) async throws -> Answer {
-                let headers = Self.headers(key)
+                let headers = bearer(key)
                 return try await api.request(method, path, body: body, headers: headers)
             }
             let requestBody = #"{"url":"mailto:ops@example.com","types":["operator.*"]}"#
@@ -128,14 +124,11 @@ struct IncidentRoutesTests {
     func secret() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
             let path = "/v1/endpoints/inline/secret?account=@operator"
-            let shown = try await api.get(path, headers: Self.headers(Self.free))
+            let shown = try await api.get(path, headers: bearer(Self.free))
             #expect(shown.status == 200 && shown["account"] == "@operator", "\(shown.text)")
-            let main = try await api.get(
-                "/v1/endpoints/inline/secret",
-                headers: Self.headers(Self.free)
-            )
+            let main = try await api.get("/v1/endpoints/inline/secret", headers: bearer(Self.free))
             #expect(main["secret"] != shown["secret"], "one of their own")
-            let refused = try await api.get(path, headers: Self.headers(Self.bound))
+            let refused = try await api.get(path, headers: bearer(Self.bound))
             #expect(refused.status == 404, "\(refused.text)")
         }
     }

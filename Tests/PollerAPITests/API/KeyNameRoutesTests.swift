@@ -13,15 +13,10 @@ struct KeyNameRoutesTests {
             key-of-everything-0123456789 name=root
             """
         try await LiveAPI.run(keys: KeyFile(text: file)) { api in
-            let headers = Self.headers("key-of-acme-0123456789")
+            let headers = bearer("key-of-acme-0123456789")
             for name in ["pollerd", "root", "Root", "configuration", "boss"] {
                 let body = #"{"role":"operator","accounts":["acme"],"name":"\#(name)"}"#
-                let refused = try await api.request(
-                    .POST,
-                    "/v1/keys",
-                    body: body,
-                    headers: headers
-                )
+                let refused = try await api.request(.POST, "/v1/keys", body: body, headers: headers)
                 #expect(refused.status == 400 || refused.status == 422, "\(refused.text)")
                 #expect(refused["field"] == "name", "\(refused.text)")
             }
@@ -32,12 +27,12 @@ struct KeyNameRoutesTests {
                 .POST,
                 "/v1/endpoints",
                 body: #"{"url":"https://h.example/T00/SECRETPATH"}"#,
-                headers: Self.headers(key)
+                headers: bearer(key)
             )
             #expect(hook.status == 201, "\(hook.text)")
             let trail = try await api.get(
                 "/v1/audit?action=createEndpoint",
-                headers: Self.headers("key-of-everything-0123456789")
+                headers: bearer("key-of-everything-0123456789")
             )
             #expect(trail.list("data").map { $0["by"] as? String } == ["deploy (\(id))"])
             #expect(!trail.text.contains("SECRETPATH"), "\(trail.text)")
@@ -64,7 +59,7 @@ struct KeyNameRoutesTests {
                         .POST,
                         path,
                         body: body.replacing("NAME", with: name),
-                        headers: Self.headers(key)
+                        headers: bearer(key)
                     )
                     #expect((answer.status < 300) == isTaken, "\(path) \(name): \(answer.text)")
                 }
@@ -73,20 +68,16 @@ struct KeyNameRoutesTests {
                 .POST,
                 "/v1/endpoints",
                 body: hook.replacing("NAME", with: "acme/more"),
-                headers: Self.headers("key-of-acme-0123456789")
+                headers: bearer("key-of-acme-0123456789")
             )
             let id = try #require(made["id"], "\(made.text)")
             let moved = try await api.request(
                 .PATCH,
                 "/v1/endpoints/\(id)",
                 body: #"{"url":"redis+stream:orders"}"#,
-                headers: Self.headers("key-of-acme-0123456789")
+                headers: bearer("key-of-acme-0123456789")
             )
             #expect(moved.status >= 400, "\(moved.text)")
         }
-    }
-
-    private static func headers(_ key: String) -> [String: String] {
-        ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
     }
 }

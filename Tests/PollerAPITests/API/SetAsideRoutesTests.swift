@@ -14,10 +14,6 @@ struct SetAsideRoutesTests {
     private static let free = "key-of-everything-0123456789"
     private static let keys = "\(bound) role=admin account=acme\n\(free) role=admin"
 
-    private static func headers(_ key: String) -> [String: String] {
-        ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
-    }
-
     /// Sets an upstream event of an account aside.
     private static func setAside(_ name: String, _ api: LiveAPI) async throws -> String {
         let suspect = Suspect(
@@ -37,7 +33,7 @@ struct SetAsideRoutesTests {
     @Test("an entry is listed and redriven once, and the redrive is audited")
     func redrive() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
-            let headers = Self.headers(Self.free)
+            let headers = bearer(Self.free)
             let watch = #"{"source":"src_1","account":"acme"}"#
             _ = try await api.request(.POST, "/v1/watches", body: watch, headers: headers)
             let id = try await Self.setAside("evt_1", api)
@@ -76,7 +72,7 @@ struct SetAsideRoutesTests {
     @Test("a bound key can neither list nor change entries, even those of its account")
     func bound() async throws {
         try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
-            let headers = Self.headers(Self.bound)
+            let headers = bearer(Self.bound)
             let id = try await Self.setAside("evt_1", api)
             let list = try await api.get("/v1/quarantine/entries", headers: headers)
             #expect(list.status == 403, "\(list.text)")

@@ -44,7 +44,7 @@ struct TenantIsolationTests {
                     .POST,
                     "/v1/endpoints",
                     body: hook,
-                    headers: Self.headers(Self.whole)
+                    headers: bearer(Self.whole)
                 )
                 #expect(made.status == 201, "\(made.text)")
             }
@@ -57,10 +57,6 @@ struct TenantIsolationTests {
         }
     }
 
-    private static func headers(_ key: String) -> [String: String] {
-        ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
-    }
-
     private static func watch(
         _ api: LiveAPI,
         _ name: String,
@@ -71,12 +67,7 @@ struct TenantIsolationTests {
             {"source":"src_\(name)","account":"\(account)","order":"\(order)",\
             "metadata":{"customer":"Jane Doe","colour":"red"}}
             """
-        let made = try await api.request(
-            .POST,
-            "/v1/watches",
-            body: body,
-            headers: headers(whole)
-        )
+        let made = try await api.request(.POST, "/v1/watches", body: body, headers: bearer(whole))
         #expect(made.status == 201, "\(made.text)")
     }
 
@@ -98,7 +89,7 @@ struct TenantIsolationTests {
                         .POST,
                         route.path,
                         body: body,
-                        headers: headers(bound)
+                        headers: bearer(bound)
                     )
                     #expect(answer.status == 200, "\(answer.text)")
                     all.append(("\(route.path) \(words)", [neutral(answer.text)]))
@@ -140,7 +131,7 @@ struct TenantIsolationTests {
             let words = (rest + start).joined(separator: "&")
             let answer = try await api.get(
                 words.isEmpty ? path : "\(path)?\(words)",
-                headers: headers(bound)
+                headers: bearer(bound)
             )
             #expect(answer.status < 500, "\(answer.text)")
             pages.append(neutral(answer.text))

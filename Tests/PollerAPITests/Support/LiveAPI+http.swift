@@ -24,6 +24,11 @@ struct Answer {
     func list(_ name: String) -> [[String: Any]] { json[name] as? [[String: Any]] ?? [] }
 }
 
+/// Returns the headers of a request with a key and a JSON body.
+func bearer(_ key: String) -> [String: String] {
+    ["Authorization": "Bearer \(key)", "Content-Type": "application/json"]
+}
+
 /// A server on a port of this machine.
 protocol HTTPServer: Sendable {
     var port: Int { get }
