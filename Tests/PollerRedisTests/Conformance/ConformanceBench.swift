@@ -151,6 +151,19 @@ struct ConformanceBench: Sendable {
         return try some(try await watches.commit([commit]).first, "a result of commit")
     }
 
+    /// Claims a watch that must be the only one due in its partition, and commits a poll.
+    @discardableResult
+    func handle(
+        _ key: WatchKey,
+        _ verdict: Verdict,
+        status: String? = nil,
+        error: String? = nil,
+        isUrgent: Bool = false
+    ) async throws -> CommitResult {
+        let lease = try await take(key)
+        return try await commit(lease, verdict, status: status, error: error, isUrgent: isUrgent)
+    }
+
     /// Creates the commit of a poll; with a status it records a change.
     func poll(
         _ lease: Lease<Watch>,
@@ -207,6 +220,13 @@ struct ConformanceBench: Sendable {
 
     func mark(_ source: String, _ host: String = "a.example") throws -> DeliveryMark {
         DeliveryMark(url: try NotifyURL("https://\(host)/hook"), watch: key(source))
+    }
+
+    /// Marks a new delivery.
+    func marked(_ source: String, _ host: String = "a.example") async throws -> DeliveryMark {
+        let mark = try mark(source, host)
+        try await deliveries.mark([mark])
+        return mark
     }
 
     func claim(

@@ -115,7 +115,7 @@ extension QueueConformance {
             try await bench.purge(key)
             let result = try await bench.enqueue(key)
             try equal([result.run, result.seq], [2, 1], "run and seq")
-            _ = try await bench.commit(try await bench.take(key), .close(.settled), status: "b")
+            try await bench.handle(key, .close(.settled), status: "b")
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
             try equal(log.map(\.seq), [2], "the log")
             try equal(try await bench.harness.audit(), [], "audit")

@@ -136,8 +136,7 @@ extension QueueConformance {
             let stream = bench.watches.wakes()
             let key = try await bench.enqueued("1")
             try await bench.isNotified(bench.partition(of: key), from: stream, "a wake") {
-                let lease = try await bench.take(key)
-                _ = try await bench.commit(lease, .next(after: .seconds(60)))
+                try await bench.handle(key, .next(after: .seconds(60)))
                 _ = try await bench.claim(in: bench.partition(of: key))
                 _ = try await bench.watches.hint(key)
             }

@@ -28,8 +28,7 @@ extension QueueConformance {
         },
         Case("a waiting watch is due after the same span when the clock is set back") { bench in
             let key = try await bench.enqueued("a")
-            let lease = try await bench.take(key)
-            _ = try await bench.commit(lease, .next(after: .seconds(10)))
+            try await bench.handle(key, .next(after: .seconds(10)))
             try await bench.harness.step(by: .zero - hour)
             let early = try await bench.claim(in: bench.partition(of: key))
             try equal(early.leases.count, 0, "leases at once")
@@ -68,8 +67,7 @@ extension QueueConformance {
         Case("watches stay due when the clock is set back again and again") { bench in
             let key = try await bench.enqueued("a")
             for _ in 0..<5 {
-                let lease = try await bench.take(key)
-                _ = try await bench.commit(lease, .next(after: .seconds(1)))
+                try await bench.handle(key, .next(after: .seconds(1)))
                 try await bench.harness.step(by: .seconds(-600))
                 try equal(try await bench.due(key), [], "due at once")
                 try await bench.advance(ms: 1000)
@@ -81,11 +79,7 @@ extension QueueConformance {
             let key = bench.key("a")
             let home = bench.partition(of: key)
             try await bench.enqueue(key)
-            _ = try await bench.commit(
-                try await bench.take(key),
-                .close(.settled),
-                status: "consumed"
-            )
+            try await bench.handle(key, .close(.settled), status: "consumed")
             try await bench.harness.step(by: day * 40)
             _ = try await bench.watches.purge(partition: home, retention: day * 30)
             _ = try await bench.snapshot(key)
@@ -100,7 +94,7 @@ extension QueueConformance {
         Case("a clock set forward expires no watch") { bench in
             let key = bench.key("a")
             try await bench.enqueue(key, timeout: hour)
-            _ = try await bench.commit(try await bench.take(key), .next(after: .seconds(60)))
+            try await bench.handle(key, .next(after: .seconds(60)))
             try await bench.advance(ms: 600_000)
             let early = try await bench.snapshot(key).watch.deadline
             try await bench.harness.step(by: hour * 24)
@@ -140,7 +134,7 @@ extension QueueConformance {
             _ = try await bench.claim(in: bench.partition(of: key))
             try await bench.harness.step(by: .zero - hour * 720)
             try await bench.enqueue(key, timeout: hour)
-            _ = try await bench.commit(try await bench.take(key), .next(after: .seconds(60)))
+            try await bench.handle(key, .next(after: .seconds(60)))
             try await bench.harness.advance(by: hour / 2)
             try await bench.harness.step(by: hour * 720)
             _ = try await bench.expire(key)
@@ -153,8 +147,7 @@ extension QueueConformance {
             try equal(try await bench.snapshot(key).closed, .expired, "closed after the deadline")
         },
         Case("a jump of the clock does not count as time in which an endpoint failed") { bench in
-            let mark = try bench.mark("a")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("a")
             let lease = try await bench.take(mark)
             let failed = Commit(
                 ref: lease.ref,

@@ -71,8 +71,7 @@ extension QueueConformance {
         Case("every close reason is stored") { bench in
             for reason in ClosedReason.allCases {
                 let key = try await bench.enqueued("\(reason)")
-                let lease = try await bench.take(key)
-                _ = try await bench.commit(lease, .close(reason))
+                try await bench.handle(key, .close(reason))
                 try equal(try await bench.snapshot(key).closed, reason, "closed")
             }
         },

@@ -7,8 +7,7 @@ import PollerWatches
 extension QueueConformance {
     static let deliveries: [ConformanceCase] = [
         Case("a mark creates a delivery that is due now and has no progress") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let lease = try await bench.take(mark)
             try equal(
                 lease.item,
@@ -32,8 +31,7 @@ extension QueueConformance {
             try equal(try await bench.deliveries.stats().pending, 0, "pending")
         },
         Case("a mark resumes a resting delivery at its cursor") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let lease = try await bench.take(mark)
             let state = DeliveryState(cursor: 4, failures: 0, attempts: 6)
             try equal(try await bench.commit(lease, .rest, state), .done, "commit")
@@ -43,8 +41,7 @@ extension QueueConformance {
             try equal(try await bench.take(mark).item.state, state, "state")
         },
         Case("the next lease has the whole stored state of a delivery") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let now = try await bench.take(mark)
             let state = DeliveryState(
                 cursor: 9,
@@ -67,8 +64,7 @@ extension QueueConformance {
             try equal(try await bench.take(mark).item.state, plain, "without an outage")
         },
         Case("a mark during the lease overrides rest") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let lease = try await bench.take(mark)
             try await bench.deliveries.mark([mark])
             let state = DeliveryState(cursor: 1, attempts: 1)
@@ -79,8 +75,7 @@ extension QueueConformance {
             try equal(try await bench.claim(mark).leases.count, 0, "leases after one more commit")
         },
         Case("a mark makes a waiting delivery due now") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let lease = try await bench.take(mark)
             let state = DeliveryState(cursor: 2, failures: 1, attempts: 3)
             _ = try await bench.commit(lease, .next(after: .seconds(1800)), state)
@@ -89,8 +84,7 @@ extension QueueConformance {
             try equal(try await bench.take(mark).item.state, state, "state")
         },
         Case("a delivery is due again when its wait is over") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let lease = try await bench.take(mark)
             let state = DeliveryState(failures: 1, attempts: 1)
             _ = try await bench.commit(lease, .next(after: .seconds(5)), state)
@@ -100,8 +94,7 @@ extension QueueConformance {
             try equal(try await bench.take(mark).item.state, state, "state")
         },
         Case("a stale commit of a delivery is rejected, a repeated one is accepted") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let old = try await bench.take(mark)
             try await bench.advance(ms: Int(ConformanceBench.lease.ms))
             let new = try await bench.take(mark, owner: ConformanceBench.bert)
@@ -115,8 +108,7 @@ extension QueueConformance {
             try equal(try await bench.take(mark).item.state.cursor, 1, "cursor")
         },
         Case("a released delivery keeps its due time") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let lease = try await bench.take(mark)
             try equal(try await bench.deliveries.release([lease.ref]), [.done], "release")
             try equal(try await bench.take(mark).due, lease.due, "due")

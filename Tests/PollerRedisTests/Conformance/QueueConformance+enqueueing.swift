@@ -16,8 +16,7 @@ extension QueueConformance {
             var ids: [EventID] = []
             for _ in 0..<2 {
                 try equal(try await bench.enqueue(key).outcome, .created, "outcome")
-                let lease = try await bench.take(key)
-                _ = try await bench.commit(lease, .close(.settled), status: "consumed")
+                try await bench.handle(key, .close(.settled), status: "consumed")
                 let log = try await bench.watches.events(of: key, after: 0, limit: 9)
                 try equal(log.map(\.seq), [1], "seq")
                 ids += log.map(\.id)
@@ -277,8 +276,7 @@ extension QueueConformance {
         },
         Case("joining makes a waiting watch due now") { bench in
             let key = try await bench.enqueued("1")
-            let lease = try await bench.take(key)
-            _ = try await bench.commit(lease, .next(after: .seconds(3600)))
+            try await bench.handle(key, .next(after: .seconds(3600)))
             try equal(try await bench.due(key), [], "due before the join")
             try await bench.enqueue(key)
             _ = try await bench.take(key)

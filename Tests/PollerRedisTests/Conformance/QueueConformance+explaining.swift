@@ -132,7 +132,7 @@ extension QueueConformance {
         },
         Case("the explanation of a closed watch has the close reason") { bench in
             let key = try await bench.enqueued("1")
-            _ = try await bench.commit(try await bench.take(key), .close(.gone))
+            try await bench.handle(key, .close(.gone))
             let explained = try bench.some(
                 try await bench.watches.explain(key, limit: common),
                 "an explanation"

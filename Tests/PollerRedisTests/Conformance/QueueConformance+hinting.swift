@@ -9,7 +9,7 @@ extension QueueConformance {
     static let hinting: [ConformanceCase] = [
         Case("a hint makes a waiting watch due now and is stored") { bench in
             let key = try await bench.enqueued("1")
-            _ = try await bench.commit(try await bench.take(key), .next(after: .seconds(3600)))
+            try await bench.handle(key, .next(after: .seconds(3600)))
             try await bench.advance(ms: 500)
             try equal(try await bench.watches.hint(key), true, "hint")
             let lease = try await bench.take(key)
@@ -42,7 +42,7 @@ extension QueueConformance {
             let key = bench.key("1")
             try equal(try await bench.watches.hint(key), false, "an unknown watch")
             try await bench.enqueue(key)
-            _ = try await bench.commit(try await bench.take(key), .close(.settled))
+            try await bench.handle(key, .close(.settled))
             try equal(try await bench.watches.hint(key), false, "a closed watch")
             try equal(try await bench.due(key), [], "due")
         },
@@ -58,12 +58,7 @@ extension QueueConformance {
                     charge: .whole
                 )
                 _ = try await bench.watches.enqueue([new])
-                _ = try await bench.commit(
-                    try await bench.take(key),
-                    .close(reason),
-                    status: "pending",
-                    error: "in vain"
-                )
+                try await bench.handle(key, .close(reason), status: "pending", error: "in vain")
                 let before = try await bench.snapshot(key)
                 try await bench.advance(ms: 7_200_000)
                 try equal(try await bench.watches.hint(key), true, "\(reason)")
@@ -95,11 +90,7 @@ extension QueueConformance {
         },
         Case("a watch reopened by a hint can close as before, without an event") { bench in
             let key = try await bench.enqueued("1")
-            _ = try await bench.commit(
-                try await bench.take(key),
-                .close(.expired),
-                status: "pending"
-            )
+            try await bench.handle(key, .close(.expired), status: "pending")
             for run in 2...3 {
                 try equal(try await bench.watches.hint(key), true, "hint")
                 let lease = try await bench.take(key)
@@ -113,11 +104,7 @@ extension QueueConformance {
         Case("a watch reopened by a hint becomes a normal watch when it is joined") { bench in
             let key = bench.key("1")
             try await bench.enqueue(key, timeout: .seconds(5))
-            _ = try await bench.commit(
-                try await bench.take(key),
-                .close(.expired),
-                status: "pending"
-            )
+            try await bench.handle(key, .close(.expired), status: "pending")
             _ = try await bench.watches.hint(key)
             let joined = try await bench.enqueue(key, timeout: .seconds(3600))
             try equal(joined.outcome, .joined, "outcome")
@@ -129,7 +116,7 @@ extension QueueConformance {
             for reason in ClosedReason.allCases where !reason.opensOnHint {
                 let key = bench.key(reason.rawValue)
                 try await bench.enqueue(key)
-                _ = try await bench.commit(try await bench.take(key), .close(reason))
+                try await bench.handle(key, .close(reason))
                 try equal(try await bench.watches.hint(key), false, "\(reason)")
                 try equal(try await bench.snapshot(key).closed, reason, "closed")
                 try equal(try await bench.due(key), [], "due")

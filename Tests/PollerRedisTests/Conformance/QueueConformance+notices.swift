@@ -55,11 +55,7 @@ extension QueueConformance {
         },
         Case("a notice about a closed watch is recorded in a new run that closes alike") { bench in
             let key = try await bench.enqueued("1")
-            _ = try await bench.commit(
-                try await bench.take(key),
-                .close(.settled),
-                status: "consumed"
-            )
+            try await bench.handle(key, .close(.settled), status: "consumed")
             try bench.expect(
                 try await bench.watches.announce(notice("srcmn_1"), of: key),
                 "the notice was rejected"
@@ -74,11 +70,7 @@ extension QueueConformance {
         },
         Case("the age of a closed watch counts from its last notice") { bench in
             let key = try await bench.enqueued("1")
-            _ = try await bench.commit(
-                try await bench.take(key),
-                .close(.settled),
-                status: "consumed"
-            )
+            try await bench.handle(key, .close(.settled), status: "consumed")
             try await bench.advance(ms: 900_000)
             _ = try await bench.watches.announce(notice("srcmn_1"), of: key)
             for (wait, count) in [(900_000, 2), (200_000, 0)] {
@@ -106,7 +98,7 @@ extension QueueConformance {
                 try equal(lease.item.seq, 1 + number, "seq")
                 _ = try await bench.watches.release([lease.ref])
             }
-            _ = try await bench.commit(try await bench.take(key), .close(.settled))
+            try await bench.handle(key, .close(.settled))
             try equal(try await bench.snapshot(key).closed, .settled, "closed")
             try equal(try await bench.snapshot(key).watch.seq, 3, "seq after the review")
         },

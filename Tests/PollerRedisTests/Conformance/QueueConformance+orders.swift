@@ -99,7 +99,7 @@ extension QueueConformance {
             let key = bench.key("1")
             let order = OrderID(unchecked: "A77")
             _ = try await bench.watches.enqueue([try NewWatch(key: key, order: order)])
-            _ = try await bench.commit(try await bench.take(key), .close(.expired))
+            try await bench.handle(key, .close(.expired))
             try bench.expect(try await bench.watches.hint(key), "the hint did not reopen the watch")
             try equal(try await bench.take(key).item.order, order, "the order")
         },

@@ -254,8 +254,7 @@ extension QueueConformance {
                 OutboxBounds(oldest: old[0].id, newest: old[1].id, trimmed: "0-0"),
                 "bounds before"
             )
-            let lease = try await bench.take(key)
-            _ = try await bench.commit(lease, .next(after: .zero), status: "c")
+            try await bench.handle(key, .next(after: .zero), status: "c")
             try await bench.outbox.acknowledge(partition: home, old.map(\.id))
             try await bench.outbox.trim(partition: home, retention: .seconds(3600))
             let young = try await bench.outbox.entries(partition: home, after: "0", limit: 9)
@@ -297,8 +296,7 @@ extension QueueConformance {
             let stream = bench.outbox.arrivals()
             let key = try await bench.enqueued("1")
             try await bench.isNotified(bench.partition(of: key), from: stream, "an arrival") {
-                let lease = try await bench.take(key)
-                _ = try await bench.commit(lease, .next(after: .zero), status: "pending")
+                try await bench.handle(key, .next(after: .zero), status: "pending")
             }
         },
     ]

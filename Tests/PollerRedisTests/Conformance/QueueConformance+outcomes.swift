@@ -34,8 +34,7 @@ extension QueueConformance {
             )
         },
         Case("ten failures hold an endpoint for 30 s, doubled up to 15 min") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             for _ in 0..<9 { try await bench.fail(mark) }
             var holds: [Int64] = []
             for _ in 0..<7 {
@@ -49,8 +48,7 @@ extension QueueConformance {
             try equal(holds, [30, 60, 120, 240, 480, 900, 900], "holds")
         },
         Case("a lease has the time since which an endpoint fails, until it accepts") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let first = try await bench.take(mark)
             try equal(first.outage, nil, "outage before the first attempt")
             try await bench.end(first, .next(after: .seconds(1)), .failing)
@@ -64,8 +62,7 @@ extension QueueConformance {
             try equal(try await bench.take(mark).outage, nil, "outage after a success")
         },
         Case("a decision without an attempt leaves a circuit open, and probes go on") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let first = try await bench.take(mark)
             try await bench.end(first, .next(after: .zero), .failing)
             for _ in 0..<9 { try await bench.fail(mark) }
@@ -84,8 +81,7 @@ extension QueueConformance {
             try equal(try await bench.take(mark).outage, nil, "outage after a success")
         },
         Case("a hold without failures is an outage, an empty hold is not") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let first = try await bench.take(mark)
             try await bench.end(first, .next(after: .zero), .hold(.zero))
             let second = try await bench.take(mark)
@@ -100,8 +96,7 @@ extension QueueConformance {
             )
         },
         Case("a delivery that is set aside is listed as dead until it is marked") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let state = DeliveryState(cursor: 1, attempts: 13, dead: [1])
             let lease = try await bench.take(mark)
             try await bench.end(lease, .setAside, state: state, error: "answered 500")
@@ -137,8 +132,7 @@ extension QueueConformance {
             try equal(rested?.lastError, nil, "its error after it was accepted")
         },
         Case("a mark during the lease overrides setting aside") { bench in
-            let mark = try bench.mark("1")
-            try await bench.deliveries.mark([mark])
+            let mark = try await bench.marked("1")
             let lease = try await bench.take(mark)
             try await bench.deliveries.mark([mark])
             try await bench.end(lease, .setAside, state: DeliveryState(cursor: 1, dead: [1]))

@@ -95,8 +95,7 @@ extension QueueConformance {
         },
         Case("an outdated poll is repeated, too, if its lease is released or lost") { bench in
             let key = try await bench.enqueued("1")
-            let first = try await bench.take(key)
-            _ = try await bench.commit(first, .next(after: .zero), isUrgent: false)
+            try await bench.handle(key, .next(after: .zero), isUrgent: false)
             let lease = try await bench.take(key)
             _ = try await bench.watches.hint(key)
             _ = try await bench.watches.enqueue([try NewWatch(key: key, order: order)])

@@ -71,12 +71,8 @@ extension QueueConformance {
             _ = try await bench.watches.commit([
                 bench.eventCommit(again, [], .next(after: .zero), other)
             ])
-            _ = try await bench.commit(
-                try await bench.take(key),
-                .next(after: .zero),
-                error: "no answer"
-            )
-            _ = try await bench.commit(try await bench.take(key), .close(.expired))
+            try await bench.handle(key, .next(after: .zero), error: "no answer")
+            try await bench.handle(key, .close(.expired))
             try equal(try await bench.snapshot(key).watch.payment, other, "in the snapshot")
             _ = try await bench.watches.hint(key)
             let hinted = try await bench.take(key)
@@ -163,7 +159,7 @@ extension QueueConformance {
                 try await bench.enqueue(key)
                 let afterReopening = try await bench.snapshot(key).watch.clientSecret
                 try equal(afterReopening, nil, "in a new run")
-                _ = try await bench.commit(try await bench.take(key), .close(.settled))
+                try await bench.handle(key, .close(.settled))
             }
         },
         Case("a money hint reopens a settled or reached watch for a single poll") { bench in

@@ -20,7 +20,7 @@ extension QueueConformance {
             let next = try await bench.snapshot(key).nextPollAt
             try equal(next, lease.claimedAt + .seconds(5), "while waiting")
             try await bench.advance(ms: 5000)
-            _ = try await bench.commit(try await bench.take(key), .close(.settled))
+            try await bench.handle(key, .close(.settled))
             try equal(try await bench.snapshot(key).nextPollAt, nil, "once closed")
         },
         Case("every watch is listed exactly once while nothing changes") { bench in

@@ -128,11 +128,7 @@ extension QueueConformance {
                 "a restored event would be delivered again"
             )
             try await bench.enqueue(key)
-            _ = try await bench.commit(
-                try await bench.take(key),
-                .close(.settled),
-                status: "failed"
-            )
+            try await bench.handle(key, .close(.settled), status: "failed")
             let log = try await bench.watches.events(of: key, after: 0, limit: 9)
             let isRestored = log.map(\.isRestored)
             try equal(isRestored, [true, true, true, false], "events marked as restored")

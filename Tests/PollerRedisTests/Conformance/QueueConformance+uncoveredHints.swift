@@ -99,7 +99,7 @@ extension QueueConformance {
         Case("a money hint of a gone watch starts a review after the object was found") { bench in
             let key = bench.key("1")
             let memory = try await bench.openPaid(key)
-            _ = try await bench.commit(try await bench.take(key), .close(.gone))
+            try await bench.handle(key, .close(.gone))
             _ = try await bench.watches.hint(key, of: .money)
             let found = bench.end(try await bench.take(key), memory: memory)
             try equal(try await bench.watches.commit([found]), [.done], "the closing commit")
