@@ -1,6 +1,7 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import PollerTesting
 import Testing
 
 @testable import PollerHTTP
@@ -21,19 +22,6 @@ struct FuzzTests {
         #expect(client.requests > 100, "seed \(seed): too few requests")
         #expect(client.answers > 20, "seed \(seed): too few responses")
         for problem in client.problems { Issue.record("seed \(seed): \(problem)") }
-    }
-}
-
-/// A random generator with a seed.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 
@@ -73,7 +61,7 @@ private final class FuzzedDialer: ConnectionMaker {
 /// A client's connections on an embedded event loop, and servers that respond, break and misbehave
 /// at random.
 private struct FuzzedClient {
-    private var random: SplitMix
+    private var random: SeededGenerator
     private let loop = EmbeddedEventLoop()
     private let dialer: FuzzedDialer
     private let connections: LoopConnections
@@ -91,7 +79,7 @@ private struct FuzzedClient {
     }
 
     init(seed: UInt64) throws {
-        random = SplitMix(state: seed)
+        random = SeededGenerator(seed: seed)
         address = try SocketAddress(ipAddress: "192.0.2.1", port: 80)
         origin = HTTPOrigin(isSecure: false, host: "a.test", port: 80)
         dialer = FuzzedDialer(loop)

@@ -1,6 +1,7 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import PollerTesting
 import Testing
 
 @testable import PollerHTTP
@@ -17,7 +18,7 @@ struct RegularHeadTests {
     /// The short check decides only that nothing is repaired; the fields decide everything else.
     @Test("a head that counts as regular needs no repair", arguments: [1, 2, 3] as [UInt64])
     func agreesWithFields(seed: UInt64) async {
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var regularCount = 0
         for round in 0..<20_000 {
             if round.isMultiple(of: 200) { await Task.yield() }
@@ -41,7 +42,7 @@ struct RegularHeadTests {
     /// Any head that is read without the codec must mean the same to the codec.
     @Test("a plain head equals the codec's reading", arguments: [1, 2, 3] as [UInt64])
     func plainHeads(seed: UInt64) async throws {
-        var generator = SplitMix(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let lines =
             Self.fragments + [
                 "Connection: keep-alive\r\n", "connection: Close\r\n", "Connection: upgrade\r\n",

@@ -1,3 +1,4 @@
+import PollerTesting
 import Testing
 
 @testable import RedisClient

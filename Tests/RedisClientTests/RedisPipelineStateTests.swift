@@ -1,4 +1,5 @@
 import NIOCore
+import PollerTesting
 import Testing
 
 @testable import RedisClient
