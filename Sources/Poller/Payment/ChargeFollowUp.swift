@@ -68,7 +68,7 @@ package struct ChargeFollowUp: FollowUp {
         }
         switch action {
         case .charge(let instruction):
-            let result = await charge(context, instruction, object, leased, timeout)
+            let result = await charge(context, instruction, seen, object, leased, timeout)
             count(result)
             return .charged(seen, result)
         case .find:
@@ -133,6 +133,7 @@ package struct ChargeFollowUp: FollowUp {
     private func charge(
         _ context: PollContext,
         _ instruction: ChargeInstruction,
+        _ seen: Observation,
         _ object: RawJSON,
         _ leased: LeasedItem<Watch>,
         _ timeout: Duration
@@ -147,7 +148,8 @@ package struct ChargeFollowUp: FollowUp {
                 case .granted(let number)?: right = ChargeRight(order: name, number: number)
                 case .refused(let other)?:
                     let reason = "order \(name) is paid by \(other.source), or may still become so"
-                    return .postponed(reason, retryAfter: nil)
+                    let found = await chargeInDoubt(of: watch, seen, object, leased, timeout)
+                    return found ?? .postponed(reason, retryAfter: nil)
                 case nil: break
                 }
             } catch {
@@ -183,5 +185,24 @@ package struct ChargeFollowUp: FollowUp {
         } catch {
             return .postponed("\(secure.key.source) is not watched yet: \(error)", retryAfter: nil)
         }
+    }
+
+    /// Returns the charge of an attempt in doubt that may not be charged now; `nil` if none is found.
+    ///
+    /// A reusable source stays chargeable after its charge, so only a search shows that its order is paid, or paid
+    /// twice.
+    private func chargeInDoubt(
+        of watch: Watch,
+        _ seen: Observation,
+        _ object: RawJSON,
+        _ leased: LeasedItem<Watch>,
+        _ timeout: Duration
+    ) async -> ChargeResult? {
+        guard watch.state.charge == .doubtful, seen.isSteadySource,
+            let limit = leased.limit(timeout)
+        else { return nil }
+        let found = await charger.find(watch, object: object, timeout: limit)
+        guard case .made = found else { return nil }
+        return found
     }
 }

@@ -31,6 +31,16 @@ extension StripeCharger {
         }
     }
 
+    /// Returns a search for the charge of an attempt in doubt whose source is still chargeable; `nil` for other watches.
+    ///
+    /// A customer's source may have charges for other purposes, so they match only as in ``search(_:_:_:_:)``.
+    static func attempt(of source: StripeAPI.Source, _ watch: Watch) -> ChargeSearch? {
+        guard watch.state.charge == .doubtful, source.status == .chargeable,
+            let instruction = watch.charge, let sum = instruction.sum(of: source)
+        else { return nil }
+        return search(source, watch, instruction, sum)
+    }
+
     /// The tolerance for a Stripe clock that is behind the store's clock, as a negative duration.
     private static let clockTolerance = Duration.seconds(-60)
 

@@ -202,7 +202,7 @@ package struct StripeCharger: Charger {
             return .postponed("no API key for this account", retryAfter: Self.refusedPause)
         }
         guard let source = Self.source(object) else { return Self.unreadable }
-        let search = Self.payment(of: source, watch)
+        let search = Self.attempt(of: source, watch) ?? Self.payment(of: source, watch)
         switch await search.run(client, until: end, elapsed, positions) {
         case .found(let charge): return Self.made(charge)
         case .nothing: return .declined(code: "no_charge")

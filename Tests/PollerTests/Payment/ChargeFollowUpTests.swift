@@ -10,8 +10,8 @@ import Testing
 
 @Suite("ChargeFollowUp")
 struct ChargeFollowUpTests {
-    /// A charger that finds no charge; objects named `part` lack money, and charges of objects named `barred` and `busy`
-    /// are refused before and perhaps after their execution.
+    /// A charger that finds only the charge of objects named `lost`; objects named `part` lack money, and charges of
+    /// objects named `barred` and `busy` are refused before and perhaps after their execution.
     private struct StubCharger: Charger {
         private static let lacking = ChargeResult.incomplete(received: 500, wanted: 1000)
 
@@ -43,7 +43,11 @@ struct ChargeFollowUpTests {
         }
 
         func find(_ watch: Watch, object: RawJSON, timeout: Duration) async -> ChargeResult {
-            .declined(code: "no_charge")
+            guard object.member("name")?.string == "lost" else {
+                return .declined(code: "no_charge")
+            }
+            let id = ChargeID(unchecked: "ch_2")
+            return .made(ObservedCharge(id: id, status: .succeeded, object: object))
         }
     }
 
@@ -67,6 +71,7 @@ struct ChargeFollowUpTests {
     private func poll(
         _ watch: Watch,
         _ status: SourceStatus,
+        isReusable: Bool = false,
         object: String = "whole",
         _ charger: StubCharger,
         orders: OrderService? = nil,
@@ -74,7 +79,7 @@ struct ChargeFollowUpTests {
     ) async throws -> Decision<WatchChange> {
         let seen = Observation(
             status: status,
-            final: status == .consumed,
+            rank: isReusable ? .steady : status == .consumed ? .final : .pending,
             object: NamedObjects.object(object)
         )
         let handler = PollHandler(
@@ -140,6 +145,32 @@ struct ChargeFollowUpTests {
         let second = watch("src_2", order: order)
         _ = try await poll(second, .chargeable, charger, orders: orders)
         #expect(charger.charged.value == (isReleased ? [second.key.source] : []))
+    }
+
+    @Test("an attempt in doubt whose order another one pays searches its own charge")
+    func inDoubt() async throws {
+        let charger = StubCharger()
+        let orders = OrderService(FakeOrderStore())
+        let order = OrderID(unchecked: "A77")
+        let other = watch("src_2", order: order)
+        _ = try await poll(other, .chargeable, charger, orders: orders)
+        let own = ChargeProgress.succeeded(ChargeID(unchecked: "ch_2"))
+        let cases: [(String, ChargeProgress, ChargeProgress)] = [
+            ("lost", .doubtful, own), ("whole", .doubtful, .doubtful), ("lost", .none, .none),
+        ]
+        for (object, before, after) in cases {
+            let late = try await poll(
+                watch(order: order, state: WatchState(status: .chargeable, charge: before)),
+                .chargeable,
+                isReusable: true,
+                object: object,
+                charger,
+                orders: orders
+            )
+            #expect(late.change.state.charge == after)
+            #expect((late.change.lastError == nil) == (after == own))
+        }
+        #expect(charger.charged.value == [other.key.source])
     }
 
     @Test("an attempt whose lease is about to end after the grant releases the right")

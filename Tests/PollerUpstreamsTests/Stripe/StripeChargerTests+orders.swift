@@ -2,6 +2,8 @@ import Foundation
 import Poller
 import PollerIdentity
 import PollerPayments
+import PollerUpstreams
+import PollerWatches
 import StripeAPI
 import Testing
 
@@ -64,6 +66,24 @@ extension StripeChargerTests {
             // The object shows that the money was refunded, not that it was never received.
             #expect(self.made(try await charge(rig, order, of: card))?.id == made.id)
             #expect(try await charges(rig, of: card).count == 2)
+        }
+    }
+
+    @Test("the charge of an attempt in doubt is not confused with another one of its saved card")
+    func inDoubt() async throws {
+        try await UpstreamRig.run { rig in
+            let (card, customer) = try await savedCard(rig)
+            var watch = self.watch(card, progress: .doubtful)
+            watch.charge = try ChargeInstruction(amount: 700, currency: "eur")
+            let seen = try await object(rig, card)
+            // The shop's own charge of the same amount, without an order.
+            _ = try await byHand(rig, card, customer, amount: 700, [:], key: "rent-may")
+            let other = await charger(rig).find(watch, object: seen, timeout: .seconds(8))
+            #expect(other == .declined(code: "no_charge"))
+            let mark = ["poller_source": card]
+            let own = try await byHand(rig, card, customer, amount: 700, mark, key: "lost")
+            let found = await charger(rig).find(watch, object: seen, timeout: .seconds(8))
+            #expect(made(found)?.id.description == own)
         }
     }
 
