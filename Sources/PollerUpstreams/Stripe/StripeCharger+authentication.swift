@@ -23,12 +23,15 @@ extension StripeCharger {
     static let unauthenticated = "authentication_required"
 
     /// Creates the source that the customer authenticates at the bank.
+    ///
+    /// `isDeclined`: a charge of the card was declined before.
     func authenticate(
         _ watch: Watch,
         _ instruction: ChargeInstruction,
         _ card: String,
         _ sum: ChargeInstruction.Sum,
         by right: ChargeRight?,
+        isDeclined: Bool,
         until end: Duration
     ) async -> ChargeResult {
         guard let publicURL, let client = accounts.client(for: watch.key.account) else {
@@ -71,16 +74,22 @@ extension StripeCharger {
                 )
             )
         } catch {
-            return Self.authenticationFailure(error)
+            return Self.authenticationFailure(error, isDeclined: isDeclined)
         }
     }
 
-    private static func authenticationFailure(_ error: StripeError) -> ChargeResult {
-        guard !error.isIndeterminate, case .api(let failure) = error, failure.error != nil
+    private static func authenticationFailure(
+        _ error: StripeError,
+        isDeclined: Bool
+    ) -> ChargeResult {
+        guard !error.isIndeterminate, case .api(let failure) = error, let errorBody = failure.error
         else { return .postponed("\(error)", retryAfter: nil) }
         switch failure.status {
-        case 401, 403: return .postponed("\(failure)", retryAfter: refusedPause)
-        case 409, 429: return .postponed("\(failure)", retryAfter: nil)
+        case 401, 403:
+            return .postponed("\(failure)", retryAfter: refusedPause, isCertain: !isDeclined)
+        case 409, 429:
+            let isCertain = !isDeclined && errorBody.code == "rate_limit"
+            return .postponed("\(failure)", retryAfter: nil, isCertain: isCertain)
         // The account may be too new for Sources, or the card unsuitable for 3D Secure sources.
         default: return .unauthenticated(nil)
         }

@@ -126,7 +126,15 @@ package struct StripeCharger: Charger {
         if source.needsAuthentication {
             // A charge of this source would be declined and count against the card. The 3D Secure source is charged
             // instead.
-            return await authenticate(watch, instruction, source.id, sum, by: right, until: end)
+            return await authenticate(
+                watch,
+                instruction,
+                source.id,
+                sum,
+                by: right,
+                isDeclined: false,
+                until: end
+            )
         }
         let key = instruction.idempotencyKey(
             of: watch.key,
@@ -181,7 +189,15 @@ package struct StripeCharger: Charger {
             guard source.type == .card, case .declined(let code, let reason) = answer,
                 code == Self.unauthenticated || reason == Self.unauthenticated
             else { return answer }
-            return await authenticate(watch, instruction, source.id, sum, by: right, until: end)
+            return await authenticate(
+                watch,
+                instruction,
+                source.id,
+                sum,
+                by: right,
+                isDeclined: true,
+                until: end
+            )
         }
     }
 

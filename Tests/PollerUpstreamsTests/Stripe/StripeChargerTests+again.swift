@@ -171,4 +171,33 @@ extension StripeChargerTests {
             #expect(try await charge(701) == .unauthenticated(nil))
         }
     }
+
+    @Test(
+        "a refused 3D Secure source has certainly charged nothing if no charge was declined before",
+        arguments: [
+            ("4000000000003063", 403, "", true), ("4000000000003063", 429, "rate_limit", true),
+            ("4000000000003063", 409, "idempotency_key_in_use", false),
+            ("4000002760003184", 403, "", false), ("4000002760003184", 429, "rate_limit", false),
+        ] as [(String, Int, String, Bool)]
+    )
+    func unexecuted(number: String, status: Int, code: String, isUnused: Bool) async throws {
+        try await UpstreamRig.run { rig in
+            let (card, _) = try await savedCard(rig, number: number)
+            let body = "{\"error\":{\"type\":\"api_error\",\"code\":\"\(code)\",\"message\":\"x\"}}"
+            let refusal = ",\"mode\":\"status\",\"status\":\(status),\"body\":\(body)"
+            try await disturb(rig, "/v1/sources", refusal)
+            let result = await charger(rig, publicURL: "https://pay.example").charge(
+                watch(card),
+                try ChargeInstruction(amount: 700, currency: "eur"),
+                by: nil,
+                object: try await object(rig, card),
+                timeout: .seconds(8)
+            )
+            guard case .postponed(_, _, let isCertain) = result else {
+                Issue.record("\(result)")
+                return
+            }
+            #expect(isCertain == isUnused)
+        }
+    }
 }
