@@ -15,6 +15,8 @@ import StripeAPI
 /// | other 4xx | `refused` |
 /// | 5xx, no response, a response that cannot be parsed | `unknown` |
 ///
+/// After 401, 403 and a rate limit the action was certainly not done, as for a charge (``StripeCharger``).
+///
 /// *Source*: <https://docs.stripe.com/api/payment_intents/capture>,
 /// <https://docs.stripe.com/api/payment_intents/cancel>,
 /// <https://docs.stripe.com/api/setup_intents/cancel>, <https://docs.stripe.com/payments/multicapture>,
@@ -92,7 +94,8 @@ package struct StripeSettler: Settler {
             let pause = StripeCharger.refusedPause
             return .postponed("\(failure)", retryAfter: pause, isCertain: true)
         case 404: return .superseded("\(failure)")
-        case 409, 429: return .postponed("\(failure)", retryAfter: nil)
+        case 409, 429:
+            return .postponed("\(failure)", retryAfter: nil, isCertain: code == "rate_limit")
         case 400 where codesOfStatus.contains(code): return .superseded("\(failure)")
         case 400 where codesToRepeat.contains(code) || errorBody.type == .idempotencyError:
             return .postponed("\(failure)", retryAfter: nil)

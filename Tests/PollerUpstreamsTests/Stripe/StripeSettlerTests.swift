@@ -59,10 +59,11 @@ struct StripeSettlerTests {
     }
 
     @Test(
-        "each error response gives its result: postponed, superseded, refused or unknown",
+        "each error response gives its result, which is certain if nothing was executed",
         arguments: [
             (401, nil, "postponed"), (403, nil, "postponed"), (409, nil, "postponed"),
-            (429, nil, "postponed"), (400, "lock_timeout", "postponed"),
+            (429, nil, "postponed"), (429, "rate_limit", "postponed"),
+            (429, "lock_timeout", "postponed"), (400, "lock_timeout", "postponed"),
             (400, "payment_intent_unexpected_state", "superseded"),
             (404, "resource_missing", "superseded"),
             (400, "parameter_invalid_integer", "refused"), (402, "card_declined", "refused"),
@@ -71,9 +72,11 @@ struct StripeSettlerTests {
     )
     func answers(status: Int, code: String?, name: String) async throws {
         try await StubServer.run { stub in
-            let code = code.map { ",\"code\":\"\($0)\"" } ?? ""
+            let isWithoutEffect =
+                [401, 403].contains(status) || code == "rate_limit" || name == "refused"
+            let member = code.map { ",\"code\":\"\($0)\"" } ?? ""
             let type = status == 402 ? "card_error" : "invalid_request_error"
-            let body = "{\"error\":{\"type\":\"\(type)\",\"message\":\"no\"\(code)}}"
+            let body = "{\"error\":{\"type\":\"\(type)\",\"message\":\"no\"\(member)}}"
             stub.answer(StubServer.Answer(status: status, body: body))
             let configuration = StripeClientConfiguration(
                 key: StripeKey("sk_test_1"),
@@ -82,6 +85,7 @@ struct StripeSettlerTests {
             let settler = StripeSettler(accounts: StripeAccounts([.main: configuration]))
             let result = await settler.settle(watch("pi_1"), by: .capture, timeout: .seconds(8))
             #expect("\(result)".hasPrefix(name), "\(result)")
+            #expect(result.isWithoutEffect == isWithoutEffect)
         }
     }
 
