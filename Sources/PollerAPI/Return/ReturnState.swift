@@ -245,12 +245,14 @@ extension PaymentState {
 }
 
 extension WatchSnapshot {
-    /// Whether an unpaid intent was last polled before a hint such as the customer's return, or without an answer.
+    /// Whether no answered poll of an unpaid intent is known since a hint such as the customer's return.
     ///
     /// The customer may have tried again since, and the next poll is due.
     var isOlderThanReturn: Bool {
         guard closed == nil, watch.state.status?.awaitsPayer == true,
-            let polledAt = watch.state.lastPolledAt, let hintedAt = watch.hintedAt
+            let polledAt = watch.state.lastPolledAt, let hintedAt = watch.hintedAt,
+            // A poll since the hint has recorded the event, whatever the result of later polls.
+            lastEvent.map({ $0.polledAt < hintedAt }) ?? true
         else { return false }
         return polledAt < hintedAt || lastError != nil
     }

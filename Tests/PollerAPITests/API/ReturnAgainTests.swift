@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The return page after another attempt to pay")
 struct ReturnAgainTests {
-    /// Returns a failed payment.
+    /// Returns a failed payment, which the poll ten seconds before the last one has recorded.
     ///
     /// Its customer returned `seconds` after the last poll.
     private func snapshot(
@@ -37,7 +37,7 @@ struct ReturnAgainTests {
             status: watch.state.status,
             payment: Payment(state: state, amount: 1099, currency: "eur"),
             nextStep: .chooseMethod,
-            polledAt: polledAt
+            polledAt: polledAt + .seconds(-10)
         )
         return WatchSnapshot(watch, closed: closed, lastError: lastError, lastEvent: event)
     }
@@ -65,6 +65,7 @@ struct ReturnAgainTests {
         let shown: [(WatchSnapshot, ReturnState)] = [
             (snapshot(returned: 0), .failed), (snapshot(returned: -5), .failed),
             (snapshot(.expired, returned: -5), .expired),
+            (snapshot(returned: -20, lastError: "rate limited by the upstream"), .failed),
             (snapshot(returned: 5, closed: .expired), .failed),
             (snapshot(.failed, .source, status: "failed", returned: 5), .failed),
             (snapshot(.expired, status: "canceled", returned: 5), .expired),
