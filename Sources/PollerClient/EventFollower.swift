@@ -142,6 +142,8 @@ public struct EventFollower: AsyncSequence, Sendable {
                 pending.append(.gap)
                 return
             }
+            // The history after the gap replaces those that are lost.
+            for event in batch.before { report(event) }
             if batch.hasGap {
                 if names.isEmpty {
                     pending.append(.gap)

@@ -10,6 +10,8 @@ import PollerWire
 struct EventSubscription {
     /// The result of a read.
     struct Batch {
+        /// The events before the gap, if there is one; a failover may have lost them.
+        var before: [Received<Event>] = []
         var events: [Received<Event>] = []
         /// The cursor after them.
         var next: String?
@@ -118,7 +120,10 @@ struct EventSubscription {
                     )
                 }
                 batch.events.append(event)
-            case "reset": batch.hasGap = true
+            case "reset":
+                batch.hasGap = true
+                batch.before += batch.events
+                batch.events = []
             default: break
             }
             // Only messages with an id advance the cursor.

@@ -160,6 +160,37 @@ struct EventStreamClientTests {
         }
     }
 
+    @Test("a lost event that arrives together with the gap does not follow its replacement")
+    func lostBeforeGap() async throws {
+        try await LiveAPI.run { api in
+            try await api.enqueue("src_1")
+            let (gates, gate) = AsyncStream.makeStream(of: Void.self)
+            try await ScriptedGateway.run { connection in
+                try await connection.begin()
+                for await _ in gates { break }
+                let lost = Self.event("src_1", seq: 1, id: "lost")
+                try await connection.send(
+                    "id: c1\ndata: \(lost)\n\nevent: reset\nid: c2\ndata: {\"reason\":\"x\"}\n\n"
+                )
+                await connection.hold()
+            } _: { gateway, port in
+                let client = try client(api, gateway: port)
+                let following = Task {
+                    var statuses: [String?] = []
+                    for try await event in client.events(for: "src_1") {
+                        statuses.append(event.status)
+                        if statuses.count == 2 { break }
+                    }
+                    return statuses
+                }
+                try await eventually("following") { gateway.requests.count == 1 }
+                try await api.see("src_1", "chargeable")
+                gate.yield()
+                #expect(try await following.value == ["s1", "chargeable"])
+            }
+        }
+    }
+
     @Test("ending or cancelling the iteration closes the connection")
     func cancellation() async throws {
         try await LiveAPI.run { api in
