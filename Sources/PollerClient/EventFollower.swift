@@ -269,9 +269,6 @@ public struct WatchEvents: AsyncSequence, Sendable {
 
     /// The state of one reader.
     public struct Iterator: AsyncIteratorProtocol {
-        /// The duration of a long poll while the watch is open again.
-        private static let wait = Duration.seconds(10)
-
         private let events: WatchEvents
         private var follower: EventFollower.Iterator
         /// The last event, if it closed the watch.
@@ -289,7 +286,9 @@ public struct WatchEvents: AsyncSequence, Sendable {
         public mutating func next() async throws -> Received<Event>? {
             if !hasBegun { isOver = try await hasEndedBefore() }
             hasBegun = true
-            if let closing { isOver = try await hasEnded(with: closing) }
+            if let closing {
+                isOver = try await events.client.hasEnded(events.name, with: closing)
+            }
             closing = nil
             while !isOver {
                 // A gap is visible in the seq of the next event.
@@ -300,41 +299,50 @@ public struct WatchEvents: AsyncSequence, Sendable {
             return nil
         }
 
-        /// Whether no event follows one that closed the watch.
-        ///
-        /// A source that was enqueued again has events of later runs. A closed watch is open again for a poll of its
-        /// payment, which may record no event.
-        private func hasEnded(with last: Received<Event>) async throws -> Bool {
-            let client = events.client
-            var backoff = Backoff()
-            while true {
-                do {
-                    let watch = try await client.watch(events.name)
-                    guard watch.seq <= last.seq else { return false }
-                    guard watch.isOpen, watch.run > last.run else { return true }
-                    let newer = try await client.watch(
-                        events.name,
-                        after: last.seq,
-                        wait: Self.wait
-                    )
-                    guard newer == nil else { return false }
-                    backoff.reset()
-                } catch PollerError.problem(let problem) where problem.status == 404 {
-                    return true
-                } catch let error as PollerError where error.isTransient {
-                    try await backoff.sleep(atLeast: error.retryAfter)
-                }
-            }
-        }
-
         /// Whether the watch ended at or before the starting position.
         private func hasEndedBefore() async throws -> Bool {
             guard events.afterSeq > 0 else { return false }
             do {
-                let watch = try await events.client.watch(events.name)
-                return !watch.isOpen && watch.seq <= events.afterSeq
+                let (client, name, seq) = (events.client, events.name, events.afterSeq)
+                let watch = try await client.watch(name)
+                guard watch.isOpen, watch.seq == seq else {
+                    return !watch.isOpen && watch.seq <= seq
+                }
+                let last = try await client.events(of: name, after: seq - 1, limit: 1).items.first
+                guard let last, last.closedReason != nil else { return false }
+                return try await client.hasEnded(name, with: last)
             } catch PollerError.problem(let problem) where problem.status == 404 {
                 return false
+            }
+        }
+    }
+}
+
+extension PollerClient {
+    /// The duration of a long poll while a watch is open again.
+    private static let reopenedWait = Duration.seconds(10)
+
+    /// Returns whether no event follows one that closed a watch.
+    ///
+    /// A source that was enqueued again has events of later runs. A closed watch is open again for a poll of its
+    /// payment, which may record no event, so it is read again until it has an event or is closed.
+    package func hasEnded(
+        _ name: WatchName,
+        with last: Received<Event>
+    ) async throws -> Bool {
+        var backoff = Backoff()
+        while true {
+            do {
+                let watch = try await self.watch(name)
+                guard watch.seq <= last.seq else { return false }
+                guard watch.isOpen, watch.run > last.run else { return true }
+                let newer = try await self.watch(name, after: last.seq, wait: Self.reopenedWait)
+                guard newer == nil else { return false }
+                backoff.reset()
+            } catch PollerError.problem(let problem) where problem.status == 404 {
+                return true
+            } catch let error as PollerError where error.isTransient {
+                try await backoff.sleep(atLeast: error.retryAfter)
             }
         }
     }

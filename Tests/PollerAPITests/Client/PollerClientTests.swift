@@ -156,6 +156,27 @@ struct PollerClientTests {
         }
     }
 
+    @Test(
+        "events after the one that closed the watch end when a poll of the payment records none",
+        .timeLimit(.minutes(5))
+    )
+    func followReopened() async throws {
+        try await LiveAPI.run { api in
+            let client = try api.client()
+            try await api.enqueue("src_1")
+            try await api.expire("src_1")
+            #expect(try await client.poll("src_1").isOpen)
+            let following = Task {
+                var events = client.events(for: "src_1", after: 1).makeAsyncIterator()
+                return try await events.next()?.seq
+            }
+            // It reads the watch while that is open, and then waits.
+            try await eventually("waiting") { api.feed.listened > 0 }
+            try await api.expire("src_1")
+            #expect(try await following.value == nil)
+        }
+    }
+
     @Test("after a gap in the log, a follower reads the history and repeats no event")
     func followOverGap() async throws {
         try await LiveAPI.run(partitions: 1) { api in

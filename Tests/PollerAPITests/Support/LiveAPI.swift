@@ -219,6 +219,23 @@ struct LiveAPI: HTTPServer {
         }
     }
 
+    /// Lets a worker close a watched source as expired, without an event if a hint has reopened it.
+    func expire(_ source: String) async throws {
+        try await work(on: source) { lease, now in
+            let event = Event(
+                lease.item,
+                status: lease.item.state.status,
+                closed: .expired,
+                polledAt: now
+            )
+            let change = WatchChange(
+                state: lease.item.state,
+                event: lease.item.isUnchangedSinceReopen ? nil : event
+            )
+            return Commit(ref: lease.ref, verdict: .close(.expired), change: change)
+        }
+    }
+
     /// Lets a worker poll a due source once.
     func work(
         on source: String,
