@@ -4,6 +4,7 @@ import time
 
 import pytest
 from harness.cluster import Cluster
+from harness.commands import pollerctl
 from harness.history_checker import is_beside
 from harness.shop import with_webhooks
 from harness.waiting import wait_until
@@ -76,6 +77,15 @@ def test_refunds_are_each_reported_once_without_polls_between_them(hinted: Clust
     assert len(statuses) == len(set(statuses)), statuses
     time.sleep(3)
     assert len(hinted.sandbox.polls(source)) - looks <= 8
+
+
+def test_follow_ends_although_a_poll_of_the_payment_records_nothing(hinted: Cluster):
+    intent, _ = paid_intent(hinted)
+    # For ten seconds the payment may show a change.
+    pollerctl(hinted, "poll", intent)
+    assert hinted.api.watch(intent)["state"] == "open"
+    assert "payment.paid" in pollerctl(hinted, "follow", intent).stdout
+    assert hinted.api.watch(intent)["state"] == "closed"
 
 
 @pytest.mark.parametrize("make", [paid_intent, charged_source])

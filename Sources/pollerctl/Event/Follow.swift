@@ -68,8 +68,8 @@ struct Follow: AsyncParsableCommand {
 
     /// Prints the events of some watches, from a given run on, until each is closed.
     ///
-    /// A watch may be closed already, so its state is read after its history: when the first event is
-    /// printed, the follower has read all of the history.
+    /// A watch may have been reopened since the event that closed it, so it is read once each watch has
+    /// such an event: when the first event is printed, the follower has read all of the history.
     static func untilClosed(
         _ runs: [WatchName: Int],
         client: PollerClient,
@@ -90,6 +90,8 @@ struct Follow: AsyncParsableCommand {
             if !watch.isOpen, watch.seq <= after { open.remove(name) }
         }
         guard !open.isEmpty else { return }
+        // The last events, of watches that they have closed.
+        var closings: [WatchName: Received<Event>] = [:]
         let events = client.follow(Array(runs.keys), after: after)
             .onOutage { Failure.report(outage: $0, of: client.url) }
         for try await item in events {
@@ -100,14 +102,16 @@ struct Follow: AsyncParsableCommand {
             let name = runs.keys.first { $0.source == event.source }
             guard let name, event.run >= runs[name] ?? 0 else { continue }
             if matches(event.type, types) { event.show(json: json) }
-            guard event.closedReason != nil else { continue }
-            // A final event of an earlier run belongs to a watch that was reopened.
-            if let watch = try await client.watchIfKnown(name),
-                watch.isOpen || watch.seq > event.seq
-            {
-                continue
+            closings[name] = event.closedReason == nil ? nil : event
+            // Only then, because it may wait for the end of a run without events.
+            guard open.allSatisfy({ closings[$0] != nil }) else { continue }
+            for (name, last) in closings where open.contains(name) {
+                if try await client.hasEnded(name, with: last) {
+                    open.remove(name)
+                } else {
+                    closings[name] = nil
+                }
             }
-            open.remove(name)
             if open.isEmpty { return }
         }
     }
