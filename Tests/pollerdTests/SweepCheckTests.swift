@@ -13,13 +13,19 @@ struct SweepCheckTests {
         _ account: String = "default",
         ago: Duration? = .seconds(1),
         pause: Duration? = .seconds(60),
-        isPaid: Bool = false
+        isPaid: Bool = false,
+        interval: Duration? = nil,
+        paidMax: Duration = .seconds(60)
     ) -> ClusterChecks.SweptList {
         ClusterChecks.SweptList(
-            account: AccountID(unchecked: account),
-            sweepStatus: SweepStatus(caughtUpAt: ago.map { now + (.zero - $0) }, pause: pause),
-            isPaid: isPaid,
-            usedPercent: 62
+            ConfiguredSweep.Accounts.Element(
+                id: AccountID(unchecked: account),
+                expectsWebhooks: false,
+                interval: interval,
+                paidMax: paidMax
+            ),
+            SweepStatus(caughtUpAt: ago.map { now + (.zero - $0) }, pause: pause),
+            ReadUsage(reads: 6200, transactions: 1, isPaid: isPaid)
         )
     }
 
@@ -66,13 +72,22 @@ struct SweepCheckTests {
         #expect(result([list(pause: .seconds(6480))]).status == .ok, "nothing was paid")
     }
 
+    @Test("a paid account is late only beyond the configured interval, and never with a fixed one")
+    func configured() {
+        let pause = Duration.seconds(600)
+        #expect(result([list(pause: pause, isPaid: true)]).status == .warning)
+        #expect(result([list(pause: pause, isPaid: true, paidMax: pause)]).status == .ok)
+        #expect(result([list(pause: pause, isPaid: true, interval: pause)]).status == .ok)
+        let quick = list(pause: .seconds(60), isPaid: true, paidMax: .seconds(2))
+        #expect(result([quick]).status == .warning)
+    }
+
     @Test("an account that no process has swept yet is not late")
     func fresh() {
         let new = ClusterChecks.SweptList(
-            account: .main,
-            sweepStatus: nil,
-            isPaid: false,
-            usedPercent: 0
+            ConfiguredSweep.Accounts.Element(id: .main, expectsWebhooks: false, interval: nil),
+            nil,
+            ReadUsage(reads: 0, transactions: 0)
         )
         #expect(result([new]) == HealthResult(.ok, "not read yet"))
     }

@@ -28,18 +28,12 @@ extension ClusterChecks {
         var swept: [SweptList] = []
         for account in accounts {
             let sweepStatus = try await store.sweepStatus(of: account.leaseID)
+            // No read is counted: the request only returns the sum.
             let usage = try await store.addReads(
                 ReadUsage(reads: 0, transactions: 0),
                 of: account.id
             )
-            swept.append(
-                SweptList(
-                    account: account.id,
-                    sweepStatus: sweepStatus,
-                    isPaid: usage.isPaid,
-                    usedPercent: usage.usedPercent
-                )
-            )
+            swept.append(SweptList(account, sweepStatus, usage))
         }
         return result(of: swept, expectsWebhooks: expectsWebhooks, at: now)
     }
@@ -48,10 +42,23 @@ extension ClusterChecks {
     struct SweptList: Sendable {
         let account: AccountID
         let sweepStatus: SweepStatus?
-        /// Whether the account received money within a day.
-        let isPaid: Bool
-        /// The used percentage of its read allowance.
+        /// The longest interval that is configured for the list now; `nil` if the read budget alone decides.
+        ///
+        /// It applies for a day after a payment. With a fixed interval no budget makes the list late.
+        let intervalMax: Duration?
+        /// The used percentage of the account's read allowance.
         let usedPercent: Int
+
+        init(
+            _ account: ConfiguredSweep.Accounts.Element,
+            _ sweepStatus: SweepStatus?,
+            _ usage: ReadUsage
+        ) {
+            self.account = account.id
+            self.sweepStatus = sweepStatus
+            intervalMax = account.interval == nil && usage.isPaid ? account.paidMax : nil
+            usedPercent = Int(saturating: usage.used * 100)
+        }
     }
 
     /// Returns the result of the worst list.
@@ -62,7 +69,7 @@ extension ClusterChecks {
     ) -> HealthResult {
         let late = lists.filter { list in
             guard let sweepStatus = list.sweepStatus else { return false }
-            // A sweep that ended before it ever caught up has failed.
+            // Without a time of completion, a stored pause is that after a failure.
             guard let delay = sweepStatus.delay(at: now) else { return sweepStatus.pause != nil }
             return delay > delayMax
         }
@@ -76,7 +83,7 @@ extension ClusterChecks {
             )
         }
         let slow = lists.filter { list in
-            list.isPaid && (list.sweepStatus?.pause ?? .zero) > ReadBudget.paidIntervalMax * 2
+            list.intervalMax.map { list.pause > $0 * 2 } ?? false
         }
         let pauses = lists.compactMap(\.sweepStatus?.pause)
         let longest = pauses.max() ?? .zero
@@ -111,9 +118,4 @@ extension ClusterChecks {
 
 extension ClusterChecks.SweptList {
     fileprivate var pause: Duration { sweepStatus?.pause ?? .zero }
-}
-
-extension ReadUsage {
-    /// The used percentage of the allowance.
-    fileprivate var usedPercent: Int { Int(saturating: used * 100) }
 }
