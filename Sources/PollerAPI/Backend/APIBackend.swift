@@ -22,6 +22,8 @@ package struct APIBackend: Sendable {
     package let members: any Membership
     /// The limit for lanes without a custom one.
     package let laneLimit: @Sendable () -> LaneLimit
+    /// The lease of a poll.
+    package let lease: Duration
     package let feed: any EventFeed
     /// Whether the store is reachable now; `nil` without a store check.
     package let isStoreReachable: (@Sendable () -> Bool)?
@@ -88,6 +90,7 @@ package struct APIBackend: Sendable {
     ///   - lanes: the lanes of `watches`.
     ///   - members: the processes of this cluster.
     ///   - laneLimit: returns the limit for lanes without a custom one.
+    ///   - lease: the lease of a poll.
     ///   - feed: wakes long polls. Without a running feed, they return at their timeout.
     ///   - isStoreReachable: whether the store is reachable now; `nil` without a store check.
     ///   - endpoints: the registered endpoints.
@@ -124,6 +127,7 @@ package struct APIBackend: Sendable {
         lanes: any LaneControl,
         members: any Membership,
         laneLimit: @escaping @Sendable () -> LaneLimit,
+        lease: Duration,
         feed: any EventFeed,
         isStoreReachable: (@Sendable () -> Bool)? = nil,
         endpoints: EndpointBackend,
@@ -160,6 +164,7 @@ package struct APIBackend: Sendable {
         self.lanes = lanes
         self.members = members
         self.laneLimit = laneLimit
+        self.lease = lease
         self.feed = feed
         self.isStoreReachable = isStoreReachable
         self.endpoints = endpoints

@@ -7,12 +7,9 @@ import SafeNumbers
 ///
 /// Each problem has a recommended action.
 struct ClusterHealth {
-    /// The warning threshold of overdue watches.
+    /// The delay of an overdue watch that is a failure: a customer at a counter has left by then.
     ///
-    /// While a worker lives, no watch waits longer than a lease and a second (13 s by default), unless its lane holds
-    /// it.
-    private static let overdueWarning = Duration.seconds(15)
-    /// The failure threshold: a customer at a counter has left by then.
+    /// A delay up to ``ClusterStatus/lateAfter`` is none.
     private static let overdueFailure = Duration.seconds(60)
     /// The maximum number of waiting events in a burst.
     ///
@@ -82,7 +79,7 @@ struct ClusterHealth {
             return .ok(paused > 0 ? "\(paused) overdue, all in paused lanes" : "nothing is overdue")
         }
         let text = "\(count) overdue, the oldest for \(Self.text(oldest))"
-        guard oldest > Self.overdueWarning else { return .ok(text) }
+        guard oldest > status.lateAfter else { return .ok(text) }
         let action =
             status.workers > 0
             ? "check pollerctl lane list for lanes at their limit, then pollerctl worker "

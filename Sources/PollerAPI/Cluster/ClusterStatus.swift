@@ -15,6 +15,8 @@ struct ClusterStatus: Sendable {
     let members: [Member]
     /// The limit for lanes without a custom one.
     let laneLimit: LaneLimit
+    /// The lease of a poll.
+    let lease: Duration
     /// The number of workers the cluster could use; see ``DesiredWorkers``.
     let workersWanted: Int
 
@@ -24,11 +26,13 @@ struct ClusterStatus: Sendable {
         lanes: [LaneReport],
         more: String?,
         members: [Member],
-        laneLimit: LaneLimit
+        laneLimit: LaneLimit,
+        lease: Duration
     ) {
         self.watches = watches
         self.deliveries = deliveries
         self.laneLimit = laneLimit
+        self.lease = lease
         workersWanted =
             DesiredWorkers(
                 watches: watches,
@@ -66,9 +70,16 @@ struct ClusterStatus: Sendable {
             lanes: lanes,
             more: cursor,
             members: try await stores.members.members(),
-            laneLimit: stores.laneLimit()
+            laneLimit: stores.laneLimit(),
+            lease: stores.lease
         )
     }
+
+    /// The delay from which a watch counts as late.
+    ///
+    /// While a worker lives, only its lane delays a watch for longer. If the process that polls it dies, its lease must
+    /// end first, and the next claim follows within a second. The rest is margin.
+    var lateAfter: Duration { lease + .seconds(3) }
 
     /// Processes that poll.
     var workers: Int { count(role: "worker") }
@@ -102,20 +113,25 @@ package struct ClusterStores: Sendable {
     let members: any Membership
     /// The limit for lanes without a custom one.
     let laneLimit: @Sendable () -> LaneLimit
+    /// The lease of a poll.
+    let lease: Duration
 
-    /// Creates the stores from the queues, the lanes of watches with their default limit, and the processes.
+    /// Creates the stores from the queues, the lanes of watches with their default limit, the processes, and the lease
+    /// of a poll.
     package init(
         watches: any WatchStore,
         deliveries: any DeliveryQueue & DeliveryOperations & LaneControl,
         lanes: any LaneControl,
         members: any Membership,
-        laneLimit: @escaping @Sendable () -> LaneLimit
+        laneLimit: @escaping @Sendable () -> LaneLimit,
+        lease: Duration
     ) {
         self.watches = watches
         self.deliveries = deliveries
         self.lanes = lanes
         self.members = members
         self.laneLimit = laneLimit
+        self.lease = lease
     }
 }
 
@@ -127,7 +143,8 @@ extension APIBackend {
             deliveries: deliveries,
             lanes: lanes,
             members: members,
-            laneLimit: laneLimit
+            laneLimit: laneLimit,
+            lease: lease
         )
     }
 }

@@ -191,7 +191,8 @@ package actor IncidentDetector: IncidentChecker {
             lanes: status.lanes.filter { !$0.isStopped(atLeast: stoppedMin) && !$0.isRevoked },
             more: status.more,
             members: status.members,
-            laneLimit: status.laneLimit
+            laneLimit: status.laneLimit,
+            lease: status.lease
         )
         let health = ClusterHealth(status: moving)
         let (watches, deliveries) = (status.watches, status.deliveries)

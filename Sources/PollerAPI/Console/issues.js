@@ -23,9 +23,6 @@ const stops = {
 /** The number of lanes of a state that are named; the others are counted. */
 const NAMED = 3;
 
-/** A living worker polls within a lease and a second, unless the lane delays it. */
-const LATE_MS = 15000;
-
 /** The name of a check as a title: `stripe api key` becomes `Stripe API key`. */
 export const checkName = (name) => upper(name.replace(/\b(api|smtp|tls)\b/g, (word) => word.toUpperCase()));
 
@@ -92,7 +89,7 @@ function overdue(lanes, counts) {
   };
 }
 
-function ofStats({ workers, notifiers, lanes: counts, watches, deliveries, quarantined, oldest_overdue_ms: whole }, lanes) {
+function ofStats({ workers, notifiers, lanes: counts, watches, deliveries, quarantined, oldest_overdue_ms: whole, late_after_ms: tolerated = 15000 }, lanes) {
   const open = watches.pending + watches.leased;
   const { late, oldest } = overdue(lanes, counts) ?? { late: watches.overdue, oldest: whole };
   return [
@@ -102,7 +99,7 @@ function ofStats({ workers, notifiers, lanes: counts, watches, deliveries, quara
     notifiers === 0 && issue("notifiers", "bad",
       `No notifier is running, so no events are delivered${watches.undelivered ? `: ${count(watches.undelivered)} events wait` : ""}.`,
       "Start one: pollerd notifier. Events are kept until then", "#/processes", "Processes"),
-    oldest > LATE_MS && issue("backlog", oldest > 60000 ? "bad" : "careful",
+    oldest > tolerated && issue("backlog", oldest > 60000 ? "bad" : "careful",
       `${counted(late, "payment is", "payments are")} overdue, the oldest by ${span(oldest)}.`,
       "Find the lane that delays them", "#/lanes", "Lanes"),
     ...ofLanes(lanes ?? [], counts),

@@ -11,8 +11,6 @@ import PollerWire
 /// The status of the cluster names the lanes with overdue watches (``ClusterStatusCache``), so only those are read, the
 /// most overdue first.
 struct LateRoutes {
-    /// The longest delay while a worker lives, unless the lane holds the watch: a lease and a second.
-    fileprivate static let tolerance = Duration.seconds(15)
     /// The maximum number of lanes read for a response.
     private static let lanesMax = 20
 
@@ -40,27 +38,28 @@ struct LateRoutes {
     var routes: [AnsweredRoute] { [Self.list.answered(by: list)] }
 
     private func list(
-        _ wanted: (accounts: AccountSet, over: Duration, limit: Int),
+        _ wanted: (accounts: AccountSet, over: Duration?, limit: Int),
         _ context: APIContext
     ) async throws -> Response {
         let status = try await statusCache.current()
+        let delayMin = wanted.over ?? status.lateAfter
         let lanes = status.lanes
             .filter { lane in
                 let account = lane.lane.accountAndKind?.account
                 return lane.overdue > 0 && account.map { wanted.accounts.contains($0) } ?? false
-                    && lane.now - (lane.oldestDue ?? lane.now) >= wanted.over
+                    && lane.now - (lane.oldestDue ?? lane.now) >= delayMin
             }
             .sorted { ($0.oldestDue ?? $0.now) < ($1.oldestDue ?? $1.now) }
         var overdue: [OverdueWatch] = []
         for lane in lanes.prefix(Self.lanesMax) {
             overdue += try await backend.watches.overdue(in: lane.lane, limit: wanted.limit + 1)
-                .filter { lane.now - $0.due >= wanted.over }
+                .filter { lane.now - $0.due >= delayMin }
         }
-        // The reasons are read one by one, so only for the watches of the response.
+        // Each watch is a read of its own, so the loop ends with the first one beyond the response.
         var late: [LateWatch] = []
         for one in overdue.sorted(by: { $0.due < $1.due }) where late.count <= wanted.limit {
-            if let one = try await self.late(one.key, over: wanted.over, status) {
-                late.append(one)
+            if let watch = try await self.late(one.key, over: delayMin, status) {
+                late.append(watch)
             }
         }
         late.sort { $0.dueAt.ms < $1.dueAt.ms }
@@ -100,12 +99,15 @@ struct LateRoutes {
     }
 }
 
-extension RouteInput where Value == Duration {
-    /// The minimum delay that counts as late, such as `1m`; fifteen seconds by default.
+extension RouteInput where Value == Duration? {
+    /// The minimum delay that counts as late, such as `1m`; `nil` if the parameter is absent.
     fileprivate static var lateness: Self {
-        reading("over", "The minimum delay. Default: 15s.", .shape("Span")) {
-            text throws(Problem) in
-            guard let text else { return LateRoutes.tolerance }
+        reading(
+            "over",
+            "The minimum delay. Default: 3 s longer than POLLER_LEASE, 15s if it is not set.",
+            .shape("Span")
+        ) { text throws(Problem) in
+            guard let text else { return nil }
             guard let span = Duration(text: text) else {
                 throw Problem.parameter("over", "must be a span such as 30s or 5m.")
             }

@@ -140,6 +140,7 @@ extension Stats {
         lanes.complete = status.more == nil
         self.lanes = lanes
         oldestOverdueMs = Int(clamping: status.oldestOverdue.ms)
+        lateAfterMs = Int(clamping: status.lateAfter.ms)
         quarantined = status.watches.quarantined
         dead = status.deliveries.quarantined
         endpointsDown = status.deliveries.circuitsOpen

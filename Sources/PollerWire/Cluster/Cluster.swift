@@ -68,6 +68,8 @@ public struct Stats: WireObject, Hashable {
     public var lanes: Lanes?
     /// The delay of the most overdue watch, in ms.
     public var oldestOverdueMs: Int?
+    /// The delay from which a watch counts as late, in ms.
+    public var lateAfterMs: Int?
     /// Watches in quarantine, which need an operator.
     public var quarantined: Int?
     /// Processes that poll.
@@ -157,6 +159,8 @@ public struct Stats: WireObject, Hashable {
         Field("lanes", \.lanes, .added).note("Lanes of watches by state.")
         Field("oldest_overdue_ms", \.oldestOverdueMs, .count, .added)
             .note("How long the longest overdue watch has been due.")
+        Field("late_after_ms", \.lateAfterMs, .count, .added)
+            .note("The delay from which a watch counts as late: 3 s longer than POLLER_LEASE.")
         Field("quarantined", \.quarantined, .count, .added).note("Watches that need an operator.")
         Field("workers", \.workers, .count, .added).note("Processes that poll.")
         Field("workers_wanted", \.workersWanted, .count, .added)

@@ -13,7 +13,7 @@ struct Late: ListCommand {
     )
     static let route = ListRoute<LateWatch>("/v1/late", pageMax: 100)
 
-    @Option(help: "Minimum delay (default: 15s).")
+    @Option(help: "Minimum delay (default: 3 s longer than POLLER_LEASE, so 15s if it is not set).")
     var over: Span?
 
     @Option(help: "Only this account.")

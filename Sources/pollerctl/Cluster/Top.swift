@@ -75,9 +75,7 @@ struct ClusterView {
     private static let lanesMax = 12
     /// The number of busiest processes shown; `pollerctl worker list` shows all.
     private static let workersMax = 12
-    /// The normal maximum lag: a lease, a second and some margin.
-    ///
-    /// A longer lag means a problem.
+    /// The delay from which a watch counts as late with the default lease, where the server does not report it.
     static let lateMs = 15_000
 
     let stats: Stats
@@ -119,7 +117,7 @@ struct ClusterView {
         let watches = stats.watches
         let lateMs = stats.oldestOverdueMs ?? 0
         let lag = lateMs > 0 ? "oldest \(Duration.milliseconds(lateMs).shown)" : "on time"
-        let lagColour: Terminal.Colour? = lateMs > Self.lateMs ? .bad : nil
+        let lagColour: Terminal.Colour? = lateMs > stats.lateAfterMs ?? Self.lateMs ? .bad : nil
         let quarantined = stats.quarantined ?? 0
         let lanes = stats.lanes.map { lanes in
             "\(lanes.total), \(lanes.paused) paused, \(lanes.open) open, "

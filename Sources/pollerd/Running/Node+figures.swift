@@ -55,7 +55,8 @@ extension Node {
                 deliveries: cluster.deliveries,
                 lanes: cluster.watches,
                 members: cluster.members,
-                laneLimit: { [live] in live.now.settings.lane }
+                laneLimit: { [live] in live.now.settings.lane },
+                lease: settings.lease
             ),
             endpoints: cluster.endpoints,
             keys: cluster.keys,

@@ -292,6 +292,7 @@ struct Node: Sendable {
             lanes: cluster.watches,
             members: cluster.members,
             laneLimit: { [live] in live.now.settings.lane },
+            lease: settings.lease,
             feed: feed,
             isStoreReachable: { [client = cluster.client] in client.reachability.isUsable },
             endpoints: EndpointBackend(

@@ -37,7 +37,8 @@ struct ClusterHealthTests {
         _ lanes: [LaneReport],
         watches: StoreStats = StoreStats(),
         deliveries: StoreStats = StoreStats(),
-        roles: [String] = ["worker", "notifier"]
+        roles: [String] = ["worker", "notifier"],
+        lease: Duration = .seconds(12)
     ) -> ClusterStatus {
         let members = roles.enumerated().map { index, roles in
             Member(
@@ -56,7 +57,8 @@ struct ClusterHealthTests {
             lanes: lanes,
             more: nil,
             members: members,
-            laneLimit: .stripe
+            laneLimit: .stripe,
+            lease: lease
         )
     }
 
@@ -133,6 +135,15 @@ struct ClusterHealthTests {
         let held = try Self.health("backlog", Self.status([paused]))
         #expect(held.status == .ok)
         #expect(held.message.hasSuffix("overdue, all in paused lanes"), "\(held.message)")
+    }
+
+    @Test("a delay of a configured lease and a second is no backlog")
+    func longLease() throws {
+        let late = Self.lane("a", overdueFor: .seconds(601))
+        let long = Self.status([late], lease: .seconds(600))
+        #expect(try Self.health("backlog", long).status == .ok)
+        #expect(long.lateAfter == .seconds(603))
+        #expect(try Self.health("backlog", Self.status([late])).status == .failed)
     }
 
     @Test("stopped lanes are named, and an open circuit is a failure")

@@ -267,7 +267,8 @@ struct ClusterReceiversTests {
             ],
             more: nil,
             members: [member],
-            laneLimit: .unlimited
+            laneLimit: .unlimited,
+            lease: .seconds(12)
         )
         let seen = IncidentDetector.credentials(status)
         #expect(seen.problems.map(\.subject) == ["acme"] && seen.problems.map(\.count) == [6])
@@ -285,7 +286,8 @@ struct ClusterReceiversTests {
             lanes: [lane("acme", .denied, failures: 30)],
             more: nil,
             members: [member],
-            laneLimit: .unlimited
+            laneLimit: .unlimited,
+            lease: .seconds(12)
         )
         #expect(IncidentDetector.credentials(denied).problems.isEmpty)
         #expect(IncidentDetector.stopped(denied).problems.map(\.subject) == ["acme/sources"])

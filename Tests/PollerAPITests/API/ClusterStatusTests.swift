@@ -73,6 +73,7 @@ struct ClusterStatusTests {
             lanes: lanes,
             members: stores.members,
             laneLimit: { .stripe },
+            lease: .seconds(12),
             feed: LiveFeed(outbox: stores.outbox, clock: clock, logger: LiveAPI.quiet),
             endpoints: .on(stores.endpoints)
         )

@@ -56,7 +56,8 @@ struct IncidentDetectorTests {
                     inFlight: 0
                 )
             },
-            laneLimit: .unlimited
+            laneLimit: .unlimited,
+            lease: .seconds(12)
         )
     }
 
@@ -188,7 +189,8 @@ struct IncidentDetectorTests {
                 deliveries: MemoryDeliveryQueue(time: time),
                 lanes: store,
                 members: store,
-                laneLimit: { .unlimited }
+                laneLimit: { .unlimited },
+                lease: .seconds(12)
             ),
             endpoints: MemoryEndpointStore(time: time),
             keys: ListedKeys(),
@@ -289,7 +291,8 @@ extension ClusterStores {
             deliveries: deliveries,
             lanes: store,
             members: store,
-            laneLimit: { .unlimited }
+            laneLimit: { .unlimited },
+            lease: .seconds(12)
         )
     }
 }

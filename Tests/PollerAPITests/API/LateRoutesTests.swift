@@ -36,6 +36,19 @@ struct LateRoutesTests {
         }
     }
 
+    @Test("without a minimum delay, a watch is late 3 s after the lease")
+    func lease() async throws {
+        try await LiveAPI.run(lease: .zero) { api in
+            try await api.enqueue("src_1")
+            var answer = try await api.get("/v1/late")
+            try await eventually("it is late") {
+                answer = try await api.get("/v1/late")
+                return !answer.list("data").isEmpty
+            }
+            #expect(answer.list("data").first?["late_ms"] as? Int ?? 0 >= 3000)
+        }
+    }
+
     @Test("a watch that has ended is not late")
     func ended() async throws {
         try await LiveAPI.run { api in

@@ -132,6 +132,7 @@ struct OperatorRoutesTests {
             #expect(answer.number("workers") == 1)
             #expect(answer.number("workers_wanted") == 1)
             #expect(answer.number("notifiers") == 0)
+            #expect(answer.number("late_after_ms") == 15_000)
             try await eventually("the watch is late") {
                 answer = try await api.get("/v1/stats")
                 return answer.number("oldest_overdue_ms") ?? 0 > 0

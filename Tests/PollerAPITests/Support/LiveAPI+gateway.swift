@@ -37,6 +37,7 @@ extension LiveAPI {
             lanes: stores.watches,
             members: stores.members,
             laneLimit: { .stripe },
+            lease: .seconds(12),
             feed: observed,
             endpoints: .on(stores.endpoints),
             cursors: GatewayCursor(roots: RootRing(fixed: secret), span: .seconds(60))
