@@ -6,19 +6,9 @@ import PollerWatches
 import RedisClient
 
 extension WatchOptions {
+    /// The stored options: those with another value than the default.
     var stored: [(field: WatchOption, value: String)] {
-        let goal: GoalCode? =
-            switch goal {
-            case .settled: nil
-            case .leftPending: .leftPending
-            case .final: .final
-            }
-        let all: [(field: WatchOption, value: String?)] = [
-            (.policy, policy == .auto ? nil : policy.name), (.goal, goal?.rawValue),
-            (.authorisation, acts.authorisation?.rawValue),
-            (.abandoned, acts.abandoned?.rawValue), (.trace, trace?.packed),
-        ]
-        return all.compactMap { option in option.value.map { (option.field, $0) } }
+        WatchOption.allCases.compactMap { field in value(of: field).map { (field, $0) } }
     }
 
     /// The stored options as scripts get them: each field, then its value.
@@ -26,21 +16,45 @@ extension WatchOptions {
         stored.flatMap { [.string($0.field.rawValue), .string($0.value)] }
     }
 
+    /// Returns an option as it is stored; `nil` for its default.
+    private func value(of field: WatchOption) -> String? {
+        switch field {
+        case .policy: policy == .auto ? nil : policy.name
+        case .goal:
+            switch goal {
+            case .settled: nil
+            case .leftPending: GoalCode.leftPending.rawValue
+            case .final: GoalCode.final.rawValue
+            }
+        case .authorisation: acts.authorisation?.rawValue
+        case .abandoned: acts.abandoned?.rawValue
+        case .trace: trace?.packed
+        }
+    }
+
     /// Reads stored options; `nil` for an unknown policy.
     init?(_ stored: [WatchOption: String]) {
-        let name = stored[.policy] ?? PollPolicy.auto.name
-        guard let policy = PollPolicy.named.first(where: { $0.name == name }) else { return nil }
-        let goal: WatchGoal =
-            switch stored[.goal].flatMap(GoalCode.init(rawValue:)) {
-            case .leftPending: .leftPending
-            case .final: .final
-            case nil: .settled
+        self.init()
+        for (field, value) in stored {
+            switch field {
+            case .policy:
+                guard let policy = PollPolicy.named.first(where: { $0.name == value }) else {
+                    return nil
+                }
+                self.policy = policy
+            case .goal:
+                goal =
+                    switch GoalCode(rawValue: value) {
+                    case .leftPending: .leftPending
+                    case .final: .final
+                    case nil: .settled
+                    }
+            case .authorisation:
+                acts.authorisation = DeadlineActs.Authorisation(rawValue: value)
+            case .abandoned: acts.abandoned = DeadlineActs.Abandoned(rawValue: value)
+            case .trace: trace = TraceContext(packed: value)
             }
-        let trace = stored[.trace].flatMap { TraceContext(packed: $0) }
-        self.init(policy: policy, goal: goal, trace: trace)
-        acts.authorisation = stored[.authorisation]
-            .flatMap(DeadlineActs.Authorisation.init(rawValue:))
-        acts.abandoned = stored[.abandoned].flatMap(DeadlineActs.Abandoned.init(rawValue:))
+        }
     }
 }
 

@@ -4,7 +4,8 @@ package import PollerPayments
 /// The options that a request chooses for a watch.
 ///
 /// They apply until a closed watch starts again. To add an option, add a property here with its rule in
-/// ``joined(by:)``, and its field in the store's `WatchOption`.
+/// ``joined(by:)``, and a case of the store's `WatchOption`. The compiler then asks for its conversions in
+/// `WatchRecord.swift`.
 package struct WatchOptions: Hashable, Sendable {
     package var policy: PollPolicy
     /// The status up to which the source is followed.
