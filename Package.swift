@@ -251,12 +251,8 @@ let package = Package(
         .target(
             name: "PollerNet",
             dependencies: [
-                "SafeNumbers",
-                "PollerDeliveries", "PollerQueue", "PollerIdentity", "PollerHTTP", nioCore,
-                nioPosix,
-                nioHTTP1, nioSSL,
-                logging, metrics,
-                lifecycle,
+                "SafeNumbers", "PollerQueue", "PollerIdentity", "PollerHTTP",
+                nioCore, nioPosix, nioHTTP1, nioSSL, logging, metrics, lifecycle,
             ],
             swiftSettings: settings
         ),

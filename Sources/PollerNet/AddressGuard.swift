@@ -1,6 +1,5 @@
 package import NIOCore
 package import PollerIdentity
-import PollerQueue
 import Synchronization
 
 /// Decides which addresses a customer's URL may make this process connect to (SSRF).

@@ -1,7 +1,6 @@
 package import NIOCore
 package import NIOHTTP1
 package import NIOSSL
-package import PollerDeliveries
 import PollerHTTP
 package import PollerIdentity
 import ServiceLifecycle
@@ -37,10 +36,21 @@ package struct GuardedClient: Sendable {
     /// The result of a request.
     package struct Sent: Sendable {
         package let outcome: Outcome
-        package let phases: AttemptPhases
+        package let phases: Phases
         /// The connected address, `192.0.2.1:443` or `[2001:db8::1]:443`; `nil` when none of
         /// several was.
         package let address: String?
+    }
+
+    /// The durations of the phases of a request in milliseconds, as far as known.
+    package struct Phases: Hashable, Sendable {
+        /// The name resolution.
+        package fileprivate(set) var resolveMs: Int?
+        /// Opening a connection, with TLS; about 0 for a reused one.
+        package fileprivate(set) var connectMs: Int?
+        /// From the request to the head of the response.
+        package fileprivate(set) var firstByteMs: Int?
+        package fileprivate(set) var totalMs: Int?
     }
 
     /// The outcome of a request.
@@ -154,7 +164,7 @@ package struct GuardedClient: Sendable {
     ) async -> Sent? {
         guard headers.allSatisfy({ Self.isPlain($0.name) && Self.isPlain($0.value) }) else {
             let failure = RequestFailure(.unusable, "a header has a forbidden character")
-            return Sent(outcome: .failed(failure), phases: AttemptPhases(), address: nil)
+            return Sent(outcome: .failed(failure), phases: Phases(), address: nil)
         }
         let target = route.target
         let call = HTTPCall(
@@ -171,7 +181,7 @@ package struct GuardedClient: Sendable {
         )
         let began = NIODeadline.now()
         guard let result = await client.send(call) else { return nil }
-        let phases = AttemptPhases(
+        let phases = Phases(
             resolveMs: route.began.ms(to: route.resolved),
             connectMs: result.sentAt.map { began.ms(to: $0) },
             firstByteMs: result.sentAt.flatMap { sent in result.headAt.map { sent.ms(to: $0) } },

@@ -1,26 +1,37 @@
-package import PollerDeliveries
 import PollerHTTP
 import PollerIdentity
 
 /// Why a request has no response: the cause for decisions, and the text for an operator.
-///
-/// | cause | class of an attempt |
-/// |---|---|
-/// | `unresolved`: the name has no address now | `dns` |
-/// | `blocked`: no address is permitted; `wrongPeer`: the connection led to another | `blocked` |
-/// | `unusable`: the client does not accept such a request | `unusable` |
-/// | `deadline`: no complete response in time | `timeout` |
-/// | `connectTimeout`: no connection in time | `timeout` |
-/// | `handshakeTimeout`, `tls`: no TLS handshake in time, or an untrusted certificate | `tls` |
-/// | `unreachable`: no server listens there, or there is no route | `connect` |
-/// | `closed`, `reset`: the connection ended early; `tooLarge`; `other` | `reset` |
-/// | `cancelled`: the process is shutting down | `local` |
 package struct RequestFailure: Error, Hashable, Sendable {
     /// The cause, as far as callers distinguish it.
     package enum Cause: Hashable, Sendable {
-        case unresolved, blocked, wrongPeer, unusable
-        case deadline, connectTimeout, handshakeTimeout, tls, unreachable
-        case closed, reset, tooLarge, other
+        /// The name has no address now.
+        case unresolved
+        /// No address is permitted.
+        case blocked
+        /// The connection led to another address.
+        case wrongPeer
+        /// The client does not accept such a request.
+        case unusable
+        /// No complete response in time.
+        case deadline
+        /// No connection in time.
+        case connectTimeout
+        /// No TLS handshake in time.
+        case handshakeTimeout
+        /// The TLS handshake failed, for example because of an untrusted certificate.
+        case tls
+        /// No server listens there, or there is no route.
+        case unreachable
+        /// The connection was closed before a complete response.
+        case closed
+        /// The connection was reset.
+        case reset
+        /// The response exceeds the limit.
+        case tooLarge
+        /// The response is not valid HTTP, or the client has no room.
+        case other
+        /// The process is shutting down.
         case cancelled
     }
 
@@ -29,20 +40,6 @@ package struct RequestFailure: Error, Hashable, Sendable {
     package let reason: String
     /// The client's own text, at most 160 characters, for output that quotes it.
     package let raw: String
-
-    /// The class under which the attempt log of a delivery records it.
-    package var kind: AttemptClass {
-        switch cause {
-        case .unresolved: .dns
-        case .blocked, .wrongPeer: .blocked
-        case .unusable: .unusable
-        case .deadline, .connectTimeout: .timeout
-        case .handshakeTimeout, .tls: .tls
-        case .unreachable: .connect
-        case .closed, .reset, .tooLarge, .other: .reset
-        case .cancelled: .local
-        }
-    }
 
     /// Makes a failure that this process detected; `raw` is the original text of another library.
     init(_ cause: Cause, _ reason: String, raw: String? = nil) {

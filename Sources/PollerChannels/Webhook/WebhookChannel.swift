@@ -116,15 +116,15 @@ package struct WebhookChannel: DeliveryChannel, Service {
                 answer.hasHead ? "" : "the head of the response is invalid: \(failure.reason)"
             result = answer.webhookResult(now: wallClock(), oddity: oddity)
         case .failed(let failure) where failure.cause == .unusable:
-            return .rejected(failure.reason, failure.kind)
-        case .failed(let failure): result = .failed(failure.reason, failure.kind)
+            return .rejected(failure.reason, failure.attemptClass)
+        case .failed(let failure): result = .failed(failure.reason, failure.attemptClass)
         }
         if let answer = sent.outcome.answer, result.outcome != .delivered {
             let sent = receiver.endpoint?.headers.map(\.value) ?? []
             result.excerpt = Excerpt.text(answer.body, hiding: Redaction(sent))
         }
         result.address = sent.address
-        result.phases = sent.phases
+        result.phases = AttemptPhases(sent.phases)
         result.digest = SentMessage.digest(of: body, to: receiver.url.description)
         return result
     }
@@ -163,7 +163,9 @@ package struct WebhookChannel: DeliveryChannel, Service {
 
     /// Returns the result of an attempt without a request, which is final after repeated blocked addresses.
     private func unreachable(_ failure: RequestFailure, attempt: Int) -> AttemptResult {
-        guard failure.cause == .blocked else { return .failed(failure.reason, failure.kind) }
+        guard failure.cause == .blocked else {
+            return .failed(failure.reason, failure.attemptClass)
+        }
         let reason =
             "\(failure.reason): use https to a public host, "
             + "or have the operator add it to POLLER_ALLOW_CIDRS"

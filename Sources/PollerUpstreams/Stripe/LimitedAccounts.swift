@@ -1,4 +1,3 @@
-import PollerDeliveries
 import PollerIdentity
 import Synchronization
 

@@ -2,7 +2,6 @@ import JSONText
 import NIOCore
 import NIOHTTP1
 package import Poller
-import PollerDeliveries
 package import PollerIdentity
 package import PollerNet
 import PollerPayments

@@ -17,12 +17,12 @@ LAYERS = [
     {"RedisClient", "StripeAPI", "PollerWire", "StripeJSON", "PollerHTTP"},
     {"PollerIdentity", "PollerClient", "StripeSandbox"},
     {"PollerQueue", "PollerPayments"},
-    {"PollerOperations"},
+    {"PollerOperations", "PollerNet"},
     {"PollerWatches"},
     {"Poller", "PollerDeliveries", "PollerIncidents"},
     {"PollerHints"},
     {"PollerPlanning"},
-    {"PollerRedis", "PollerNet", "PollerLocalization", "PollerTesting"},
+    {"PollerRedis", "PollerLocalization", "PollerTesting"},
     {"PollerUpstreams", "PollerChannels", "PollerGateway", "PollerAPI", "PollerTracing"},
     {"pollerd", "pollerctl", "stripe-sandbox", "pollerd-bench"},
     {"pollerd-program", "pollerctl-program", "stripe-sandbox-program", "poller-program"},
@@ -40,7 +40,10 @@ POLLER_MAY_IMPORT = {"Crypto", "Foundation", "Logging", "Metrics", "ServiceLifec
 LIBRARIES = {"StripeAPI": {"JSONText", "SafeNumbers"}, "PollerClient": {"PollerWire", "JSONText", "SafeNumbers", "TLSErrorText"}, "PollerWire": {"JSONText", "SafeNumbers"}}
 
 
-@rule({"Sources/PollerRedis/Breach.swift": "import PollerNet\n", "Sources/Poller/Breach.swift": "import PollerDeliveries\n"})
+@rule({
+    "Sources/PollerRedis/Breach.swift": "import PollerNet\n", "Sources/Poller/Breach.swift": "import PollerDeliveries\n",
+    "Sources/PollerNet/Breach.swift": "import PollerDeliveries\n",
+})
 def arrows_point_downward(tree: Tree):
     ours = {target.name for target in targets(tree)}
     level = {name: number for number, layer in enumerate(LAYERS) for name in layer}

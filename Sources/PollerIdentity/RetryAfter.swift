@@ -1,4 +1,3 @@
-package import PollerIdentity
 import SafeNumbers
 
 /// A parser for the `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP-date.
