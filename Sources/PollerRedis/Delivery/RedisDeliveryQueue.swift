@@ -151,11 +151,16 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
             if let watch = DeliveryRecord.watch(source: source, facts: facts) {
                 stays = try await isKept(watch)
             }
-            decisions += [.string(id), .string(stays ? "1" : "0")]
+            decisions += [.string(id), RedisArgument(stays ? 1 : 0)]
         }
         guard !decisions.isEmpty else { return false }
-        let span = [RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk), "0"]
-        _ = try await redis.run(.purge, partition: partition, span + decisions)
+        // A delivery is not kept for the sake of its money.
+        let afterlife = Duration.zero
+        let limits = [
+            RedisArgument(retention.ms), RedisArgument(RedisPartitions.chunk),
+            RedisArgument(afterlife.ms),
+        ]
+        _ = try await redis.run(.purge, partition: partition, limits + decisions)
         return decisions.count == 2 * RedisPartitions.chunk
     }
 

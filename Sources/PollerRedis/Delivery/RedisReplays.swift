@@ -15,28 +15,29 @@ extension RedisDeliveryQueue {
         _ revisions: [DeliveryRevision],
         endingHolds: Bool
     ) async throws(StoreError) -> [RevisionResult] {
-        try await revise(revisions, how: endingHolds ? "1" : "0")
+        try await revise(revisions, endingHolds ? .retryEndingHold : .retry)
     }
 
     package func dismiss(
         _ revisions: [DeliveryRevision]
     ) async throws(StoreError) -> [RevisionResult] {
-        try await revise(revisions, how: "-")
+        try await revise(revisions, .dismiss)
     }
 
-    /// Revises deliveries; `how` is the first argument of revise.lua.
+    /// Revises deliveries in their partitions.
     ///
-    /// A delivery that is not in the partition in its id is looked up in the parts of that partition.
+    /// The ID of a delivery names the partition at the time when the ID was returned. If that partition has been split
+    /// since, the delivery is looked for in each of its parts.
     private func revise(
         _ revisions: [DeliveryRevision],
-        how: RedisArgument
+        _ code: RevisionCode
     ) async throws(StoreError) -> [RevisionResult] {
         var results = [RevisionResult](repeating: .missing, count: revisions.count)
         let named = Dictionary(grouping: revisions.indices) { revisions[$0].id.partition }
         for (partition, indices) in named where partition < partitions {
             var left = indices
             for descendant in redis.keys.map.descendants(of: partition) where !left.isEmpty {
-                let found = try await revise(left.map { revisions[$0] }, in: descendant, how)
+                let found = try await revise(left.map { revisions[$0] }, in: descendant, code)
                 for (index, result) in zip(left, found) { results[index] = result }
                 left = left.filter { results[$0] == .missing }
             }
@@ -47,12 +48,12 @@ extension RedisDeliveryQueue {
     private func revise(
         _ revisions: [DeliveryRevision],
         in partition: Int,
-        _ how: RedisArgument
+        _ code: RevisionCode
     ) async throws(StoreError) -> [RevisionResult] {
         var results: [RevisionResult] = []
         for start in stride(from: 0, to: revisions.count, by: RedisPartitions.chunk) {
             let end = min(start + RedisPartitions.chunk, revisions.count)
-            var arguments: [RedisArgument] = [how]
+            var arguments: [RedisArgument] = [.string(code.rawValue)]
             for revision in revisions[start..<end] {
                 arguments.append(.string(revision.id.item.description))
                 arguments.append(.string(DeliveryRecord.text(of: revision.from)))

@@ -43,6 +43,7 @@ enum ScriptNames {
         add("ERROR", ScriptError.self)
         add("GROUP", OutboxGroup.self)
         add("DEPARTURE", DepartureCode.self)
+        add("REVISION", RevisionCode.self)
         add("CHANNEL", NotificationChannel.self)
         add("CLOSED", ClosedReason.self)
         add("STEP", EnqueueStep.self)

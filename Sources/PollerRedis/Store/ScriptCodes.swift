@@ -194,6 +194,16 @@ enum DepartureCode: String, CaseIterable {
     case lost = "l"
 }
 
+/// The change of a delivery's schedule in revise.lua.
+enum RevisionCode: String, CaseIterable {
+    /// The delivery becomes due now.
+    case retry = "0"
+    /// The delivery becomes due now, and the hold of its lane ends.
+    case retryEndingHold = "1"
+    /// The due time stays, and the quarantine of the delivery ends.
+    case dismiss = "-"
+}
+
 /// The consumer groups of the outbox.
 enum OutboxGroup: String, CaseIterable {
     case notifier

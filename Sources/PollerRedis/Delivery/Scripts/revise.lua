@@ -3,8 +3,8 @@
 -- have changed meanwhile.
 --
 -- KEYS[1]  meta key of the partition all of them belong to
--- ARGV     0 to make them due, 1 to end the holds of their lanes too, '-' to leave their due time and end their
---          quarantine; then for each three values: id, state (packed) as it was read, new state
+-- ARGV     the change of their schedule (RevisionCode in ScriptCodes.swift); then for each three values: id, state
+--          (packed) as it was read, new state
 -- RETURNS  for each 1 (changed), 0 (BUSY: nothing written) or -1 (there is none)
 -- USES     lib_created_index
 -- COST     four reads and about four writes per item, and seven commands for one that is reopened
@@ -19,7 +19,7 @@ for at = 2, #ARGV, 3 do
     result = -1
   elseif call('HEXISTS', key(KEY.leases), id) == 0 and (w[2] or DELIVERY.fresh) == ARGV[at + 1] then
     call('HSET', key(KEY.item, id), ITEM.state, ARGV[at + 2])
-    if ARGV[1] == '-' then
+    if ARGV[1] == REVISION.dismiss then
       if w[3] == CLOSED.dead then
         call('HSET', key(KEY.item, id), ITEM.closed, CLOSED.settled)
         call('ZREM', key(KEY.quarantine), id)
@@ -30,8 +30,8 @@ for at = 2, #ARGV, 3 do
       move_created_item(id, false)
       call('ZREM', key(KEY.quarantine), id)
     end
-    if ARGV[1] ~= '-' then make_due(id, w[1], now) end
-    if ARGV[1] == '1' then
+    if ARGV[1] ~= REVISION.dismiss then make_due(id, w[1], now) end
+    if ARGV[1] == REVISION.retryEndingHold then
       set(lane_of(w[1]), LANE.heldUntil, nil)
       rescore(lane_of(w[1]))
     end
