@@ -128,16 +128,3 @@ final class ReadLimiter: Sendable {
         next.waiter.resume(returning: next.turn)
     }
 }
-
-/// Whether a subscription has ended, for its catch-up outside the event loop.
-///
-/// It is a class because both share it.
-final class SubscriptionEnd: Sendable {
-    private let flag = Atomic(false)
-
-    /// Whether the subscription has ended.
-    var isReached: Bool { flag.load(ordering: .relaxed) }
-
-    /// Marks the subscription as ended.
-    func markReached() { flag.store(true, ordering: .relaxed) }
-}
