@@ -7,8 +7,8 @@ import ServiceLifecycle
 
 /// Deletes expired data: acknowledged outbox entries and old closed items.
 ///
-/// It works in small steps, one partition after the other, so that readers are not delayed. Any number of processes may
-/// run it concurrently.
+/// Every notifier runs it, also concurrently with others. It works in small steps, one partition after the other, so
+/// that readers are not delayed.
 package struct Retention<
     Events: Outbox,
     Watches: WatchStore,

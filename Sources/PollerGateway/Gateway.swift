@@ -16,6 +16,12 @@ import ServiceLifecycle
 /// can resume from there. List it as a service *after* the feed, so that it drains first. Services shut down in reverse
 /// order, and clients receive events until their goodbye.
 ///
+/// *From an event to a client*: `LiveFeed` reads the outbox. ``LiveHub`` looks up the interested subscriptions in
+/// ``LiveListeners`` and posts the event to their event loops. ``GatewayLoop`` passes it to each ``LiveSubscription``,
+/// whose ``SubscriptionProgress`` decides whether it is new. ``LiveConnection`` adds the frame of its transport to its
+/// ``OutboundQueue`` and writes it. A ``CatchUp`` reads events that a subscription has missed from the outbox
+/// (``GatewayStore``), and sends them the same way.
+///
 /// A connection is a handler in its event loop, not a task (``GatewayLoop``).
 package struct Gateway<Events: Outbox, C: Clock>: Service
 where C.Duration == Duration, C.Instant: Sendable {

@@ -3,7 +3,8 @@ import SafeNumbers
 
 /// The items that share one limit: for watches by account and upstream endpoint, for deliveries by customer endpoint.
 ///
-/// It determines the rate, concurrency, fairness and partition of its items.
+/// It determines the rate, concurrency, fairness and partition of its items. The claim script applies them
+/// (`Queue/Scripts/lib_claim.lua` in `PollerRedis`).
 package struct LaneID: Hashable, Sendable, CustomStringConvertible {
     /// The name: `default/sources`, `ep_…`; at most 128 bytes of IDs and one slash.
     package let description: String

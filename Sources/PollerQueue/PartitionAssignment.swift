@@ -6,9 +6,9 @@ import PollerIdentity
 /// check it from time to time, so that the cost of a partition does not grow with the processes
 /// (``PartitionSchedule``).
 ///
-/// Every process computes the same result from the same list, and a process that joins or leaves moves only its own
-/// assignment (Thaler and Ravishankar, 1998). It improves efficiency only: if two processes disagree for a moment, both
-/// claim, which is safe.
+/// ``Heartbeat`` reads the list of live processes and computes the ranks of its own process. Every process computes the
+/// same result from the same list, and a process that joins or leaves moves only its own assignment (Thaler and
+/// Ravishankar, 1998). It improves efficiency only: if two processes disagree for a moment, both claim, which is safe.
 package struct PartitionAssignment: Hashable, Sendable {
     /// The number of processes next to the owner that claim from a late partition.
     ///
