@@ -5,8 +5,6 @@ The rules are those of `ops/observability`, with their waits and ranges shortene
 
 import contextlib
 import copy
-import hashlib
-import hmac
 import json
 import re
 import threading
@@ -23,6 +21,7 @@ from harness.console_shop import Shop
 from harness.otlp_collector import OTLPCollector
 from harness.prometheus import Prometheus, prometheus
 from harness.redis_server import free_port
+from harness.signed_webhook import signed_webhook
 from harness.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not prometheus(), reason="no prometheus: ops/test gets it where apt or brew is")
@@ -180,10 +179,8 @@ class Watched:
 
     def webhook(self, age_s: int = 0) -> int:
         """Posts a webhook event as Stripe does, signed `age_s` seconds ago."""
-        at = int(time.time()) - age_s
-        body = json.dumps({"id": f"evt_{at}", "type": "customer.created", "livemode": False, "data": {"object": {}}}).encode()
-        signed = hmac.new(SECRET.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
-        headers = {"Stripe-Signature": f"t={at},v1={signed}"}
+        body = json.dumps({"id": f"evt_{time.time():.0f}", "type": "customer.created", "livemode": False, "data": {"object": {}}}).encode()
+        headers = signed_webhook(body, SECRET, age_s)
         return requests.post(f"{self.api.address('api')}/v1/stripe/webhook", body, headers=headers, timeout=20).status_code
 
     def mend_upstream(self) -> None:

@@ -4,8 +4,6 @@ In a debug build `POLLER_PLANTED_TRAP` ends the process at the named step, like 
 the process at once, as systemd and Kubernetes do.
 """
 
-import hashlib
-import hmac
 import json
 import threading
 import time
@@ -17,6 +15,7 @@ from harness.cluster import Cluster, Role
 from harness.commands import run
 from harness.poller_api import PollerAPI
 from harness.redis_server import free_port
+from harness.signed_webhook import signed_webhook
 from harness.waiting import wait_until
 
 # The deaths counted before an entry is set aside. A new outbox entry ends one reader more before the count starts.
@@ -162,14 +161,12 @@ def test_a_webhook_that_crashes_the_api_is_set_aside_and_others_are_accepted(cha
         body = json.dumps({
             "id": event, "object": "event", "type": "source.chargeable", "livemode": False, "created": int(time.time()),
             "data": {"object": {"id": source, "object": "source"}},
-        })
-        at = int(time.time())
-        signature = hmac.new(secret.encode(), f"{at}.{body}".encode(), hashlib.sha256).hexdigest()
+        }).encode()
         try:
             return requests.post(
                 f"{cluster.api.url}/v1/stripe/webhook",
                 data=body,
-                headers={"Stripe-Signature": f"t={at},v1={signature}", "Content-Type": "application/json"},
+                headers=signed_webhook(body, secret),
                 timeout=30,
             )
         except requests.RequestException:

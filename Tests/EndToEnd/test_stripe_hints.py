@@ -1,7 +1,5 @@
 """Tests webhooks and the event sweep as hints: each causes one early poll, and its content is not trusted."""
 
-import hashlib
-import hmac
 import json
 import socket
 import time
@@ -11,6 +9,7 @@ import pytest
 import requests
 from harness.cluster import Cluster
 from harness.shop import with_webhooks
+from harness.signed_webhook import signed_webhook
 from harness.waiting import wait_until
 from test_poison_entries import a_while_passes
 
@@ -67,9 +66,7 @@ def faults(cluster: Cluster, mode: str, **plan) -> str:
 def post(cluster: Cluster, event: dict, secret: str | None = None, path: str = "") -> requests.Response:
     """Posts an event as Stripe would, signed over its raw bytes."""
     body = json.dumps(event).encode()
-    stamp = str(int(time.time()))
-    mac = hmac.new((secret or cluster.secret).encode(), stamp.encode() + b"." + body, hashlib.sha256)
-    headers = {"Stripe-Signature": f"t={stamp},v1={mac.hexdigest()}", "Content-Type": "application/json"}
+    headers = signed_webhook(body, secret or cluster.secret)
     return requests.post(cluster.hook + path, data=body, headers=headers, timeout=30)
 
 
