@@ -5,7 +5,7 @@ import time
 from harness.cluster import Cluster
 from harness.deaf_way import DeafWay
 
-# Longer than the test may take, so that the expiry of a lease cannot save it.
+# Longer than the test may take, so an item that is processed in time did not wait for the end of its lease.
 LEASE_S = 120
 ROUNDS = 4
 SOURCES = 12
@@ -18,7 +18,7 @@ def test_items_of_a_lost_response_are_processed_at_once(chaos):
     env = {"POLLER_REDIS_URL": way.url, "POLLER_LEASE": f"{LEASE_S}s", "POLLER_DELIVERY_LEASE": f"{LEASE_S}s"}
     worker = cluster.role("worker", "worker", env).start().wait_ready()
     notifier = cluster.role("notifier", "notifier", env).start().wait_ready()
-    told: list[str] = []
+    finished: list[str] = []
     slowest = 0.0
     for number in range(ROUNDS):
         sources = cluster.sandbox.create_sources(SOURCES)
@@ -32,16 +32,16 @@ def test_items_of_a_lost_response_are_processed_at_once(chaos):
             cluster.sandbox.set_status(source, "failed")
         for source in sources:
             cluster.wait_status(source, "failed", LEASE_S + 15)
-        told += sources
-        cluster.wait_delivered(told, LEASE_S + 15, mail=False)
+        finished += sources
+        cluster.wait_delivered(finished, LEASE_S + 15, mail=False)
         slowest = max(slowest, time.monotonic() - begun)
         assert way.left == 0, "no answer was lost"
     assert slowest < LEASE_S / 2, f"a round took {slowest:.1f} s"
     assert "recalls what a lost answer held" in worker.stdout() + worker.stderr()
     for role in (worker, notifier):
         assert role.metric("poller_leases_recovered_total") == 0
-    history = cluster.history({source: cluster.api.events(source) for source in told})
-    history.channel("webhook", cluster.webhook.receipts.among(told))
+    history = cluster.history({source: cluster.api.events(source) for source in finished})
+    history.channel("webhook", cluster.webhook.receipts.among(finished))
     history.verdict()
     # They need Redis to end.
     for role in (worker, notifier):

@@ -225,7 +225,7 @@ extension PollDecider {
 
 extension PollContext {
     /// Whether an answer about the charge of a source leads to an event: money has moved, or the bank has answered.
-    func isReported(_ seen: Observation, of charge: ChargeID) -> Bool {
+    func causesEvent(_ seen: Observation, of charge: ChargeID) -> Bool {
         guard watch.state.charge == .succeeded(charge) else { return seen.bankAnswer != .pending }
         return reading(following: charge, seen)?.hasChanges ?? false
     }

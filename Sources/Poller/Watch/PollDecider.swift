@@ -170,7 +170,7 @@ package struct PollDecider: Sendable {
     }
 
     /// Whether an observation of the watched object leads to an event.
-    func isReported(_ seen: Observation, _ context: PollContext) -> Bool {
+    func causesEvent(_ seen: Observation, _ context: PollContext) -> Bool {
         let reading = context.isSame(seen) ? nil : context.reading(seen)
         if hasChanges(seen, reading, context) { return true }
         return !context.watch.isUnchangedSinceReopen

@@ -6,8 +6,8 @@ import PollerWatches
 
 /// The spans of one poll: the read from the upstream, and the change that it may find.
 ///
-/// Both IDs exist before the result is known, because the events contain them. Most polls find no change, and end
-/// neither span.
+/// Both begin before the result is known, because the events contain their IDs. Most polls succeed without a change and
+/// end neither span.
 struct TracedPoll: Sendable {
     private let poll: any WorkSpan
     private let change: any WorkSpan

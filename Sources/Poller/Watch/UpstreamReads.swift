@@ -12,9 +12,9 @@ import PollerWatches
 /// else                                               ─▶ the source alone
 /// ```
 ///
-/// An event about a source contains the state of its money, but the source itself does not contain its charge. If both
-/// are read and the charge has changed, only the charge is reported, and the source has the next poll. Otherwise the
-/// source is reported, with the charge that was just read.
+/// An event about a source includes the state of its money, but the upstream's source does not include its charge. If
+/// both were read and the charge has changed, the poll ends with the charge, and the next poll reads the source.
+/// Otherwise the poll ends with the source, together with the charge that was read.
 struct UpstreamReads<Provider: Upstream>: Sendable {
     let upstream: Provider
     let payments: (any PaymentReader)?
@@ -30,7 +30,8 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
 
     /// Reads the source, its charge, or both in turn; `nil` when the poll was cancelled or its lease is about to end.
     ///
-    /// Most sources have no charge, so this frame does not hold the state for two answers while it waits for one.
+    /// Most sources have no charge. The case of two requests is a function of its own, because the state for two
+    /// answers would take memory in every poll that waits.
     func read(_ watch: Watch, _ leased: LeasedItem<Watch>, _ polledAt: Timestamp) async -> Read? {
         switch ChargeStep(watch) {
         case .charge(let charge):
@@ -55,7 +56,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         var seen: Observation?
         if watch.pendingHint == .money {
             guard let result = await ask(charge, of: watch, leased, share: 2) else { return nil }
-            if isReported(result, of: charge, watch, leased, polledAt) {
+            if isLast(result, of: charge, watch, leased, polledAt) {
                 return Read(outcome: .chargeAnswer(charge, result))
             }
             seen = result.observation
@@ -63,10 +64,10 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         guard let result = await ask(watch, leased) else { return nil }
         if watch.pendingHint != .money, ChargeStep.isOld(watch, at: polledAt),
             let source = result.observation,
-            decider.isReported(source, context(watch, leased, polledAt))
+            decider.causesEvent(source, context(watch, leased, polledAt))
         {
             guard let result = await ask(charge, of: watch, leased) else { return nil }
-            if isReported(result, of: charge, watch, leased, polledAt) {
+            if isLast(result, of: charge, watch, leased, polledAt) {
                 return Read(outcome: .chargeAnswer(charge, result))
             }
             seen = result.observation
@@ -90,7 +91,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         )
     }
 
-    /// Reads a charge, with a `share`-th of the time.
+    /// Reads a charge; `share` is the number of requests that divide the time limit equally.
     private func ask(
         _ charge: ChargeID,
         of watch: Watch,
@@ -126,10 +127,10 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         return .observed(seen.converted(at: leased.clock.now))
     }
 
-    /// Whether the poll ends with an answer about the charge, because it contains a change or needs a retry.
+    /// Whether the poll ends with an answer about the charge: the charge has changed, or must be read again.
     ///
-    /// An answer that this process may not read, or an unreadable one, does not delay the source.
-    private func isReported(
+    /// If the key may not read the charge, or the answer cannot be read, the poll continues with the source.
+    private func isLast(
         _ result: PollResult,
         of charge: ChargeID,
         _ watch: Watch,
@@ -138,7 +139,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
     ) -> Bool {
         switch result {
         case .observed(let seen):
-            context(watch, leased, polledAt).isReported(seen, of: charge)
+            context(watch, leased, polledAt).causesEvent(seen, of: charge)
         case .unavailable, .rateLimited, .objectLimited, .lockTimeout: true
         case .unauthorized, .revoked, .unserved, .unaskable, .gone, .malformed: false
         }

@@ -60,10 +60,11 @@ struct QRCode: Hashable, Sendable {
 
     // MARK: - Bits
 
-    /// The correction codewords per block, and below the number of blocks, of level M by version (table 9).
+    /// The number of correction codewords in a block of level M, by version (table 9).
     private static let correction = [
         10, 16, 26, 18, 24, 16, 18, 22, 22, 26, 30, 22, 22, 24, 24, 28, 28, 26, 26, 26,
     ]
+    /// The number of blocks of level M, by version (table 9).
     private static let blocks = [1, 1, 1, 2, 2, 4, 4, 4, 5, 5, 5, 8, 9, 9, 10, 10, 11, 13, 14, 16]
 
     /// Returns the text bytes that a version holds: its data without mode and count (§7.4.1).

@@ -159,6 +159,7 @@ struct AnsweredRoute: Sendable {
     let answer: @Sendable (Request, APIContext) async throws -> Response
 }
 
+/// The public description of a route, for the router, the access check and `/openapi.json`.
 struct RouteDescription: Sendable {
     let method: HTTPRequest.Method
     /// The path with `{source}` for a variable segment.
@@ -225,6 +226,7 @@ enum RouteAccess: Hashable, Sendable {
     }
 }
 
+/// The request body of a route.
 struct RouteBody: Sendable {
     /// The media types with their schemas, in the order in which an error lists them.
     let content: [(type: String, schema: SchemaNode)]

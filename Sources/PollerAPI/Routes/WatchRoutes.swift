@@ -13,8 +13,9 @@ import PollerWire
 /// the response repeats the request and joins the watch. If the watch has closed meanwhile, a repeat would restart it
 /// and publish its events again. The stored `Idempotency-Key` prevents that.
 ///
-/// *Waiting.* `after_seq` asks for later events. A watch with later events returns at once, and without `wait` no
-/// change is a 304. A `seq` is used instead of an `ETag`, because it also shows how many events were missed.
+/// *Waiting.* `after_seq` asks for later events. If the watch has later events, the response is sent at once. If it has
+/// none, a request without `wait` gets a 304. A `seq` is used instead of an `ETag`, because it also shows how many
+/// events were missed.
 ///
 /// *Enqueuing* is one script call, which checks, writes and reads the watch for the response. Three things are not part
 /// of that call:
@@ -53,9 +54,9 @@ struct WatchRoutes {
         when they entered it. Watches added while you page do not shift the pages. In addition to the parameters \
         here, metadata.NAME=VALUE finds watches by their metadata, as q does. Indexed values are found at once: a \
         source, an order, a charge, an amount, and searchable metadata. Other searches read records, at most two \
-        thousand for a page: looked is their number, and next continues from there, also after an empty page. The \
-        beginning of a word is searched in the index, some thousands of words for a page. Both kinds of search run \
-        one at a time for each key, and count towards its rate.
+        thousand for a page: looked is the number of records read, and next continues after them, even if the page \
+        is empty. A search for the beginning of a word reads some thousands of words of the index for a page. Both \
+        kinds of search run one at a time for each key, and count towards its rate.
         """,
         access: .key(.readWatches),
         input: .all(.search, .memory, .format) { (search: $0, isArchive: $1, format: $2) },

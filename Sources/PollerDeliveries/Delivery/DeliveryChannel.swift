@@ -1,7 +1,7 @@
 import PollerIdentity
 package import PollerWatches
 
-/// A way to deliver events to a recipient: webhook, email.
+/// A way to deliver events to a recipient: webhook, email, or a Redis stream.
 ///
 /// Connected subscribers (WebSocket, SSE) are not channels in this sense: the gateway serves them from the outbox, with
 /// a cursor that the client keeps.

@@ -14,14 +14,11 @@ import Synchronization
 /// *Order*: first come, first served. Each query waits for those before it, some microseconds of the store each. A
 /// catch-up with a closed connection passes its turn on.
 ///
-/// *A query without a reply*, because its master is unavailable, holds its turn for ``turnTimeout`` and no longer (``run()``).
-/// It then waits without a turn, and queries to other masters continue. So there are a few thousand such queries at
-/// most.
+/// *A query whose master does not reply* loses its turn after ``turnTimeout`` (``run()``). It keeps waiting for the
+/// reply, and queries to other masters start. A few thousand such queries are in flight at most.
 ///
-/// *Limits*: the queue has one entry per subscription that reads (``GatewayWork``), or that has read and ended while
-/// the store did not answer.
-///
-/// It is a class because all catch-ups of a gateway share it.
+/// *Limits*: the queue has one entry per subscription that reads (``GatewayWork``). A subscription that ends while the
+/// store does not reply keeps its entry until its turn.
 final class ReadLimiter: Sendable {
     /// The maximum of concurrent queries to the store.
     ///
@@ -53,8 +50,7 @@ final class ReadLimiter: Sendable {
 
         /// Ends a turn and returns the next waiter with its turn.
         ///
-        /// Returns `nil` if none waits or the turn had ended
-        /// before.
+        /// Returns `nil` if none waits, or if the turn had already ended.
         mutating func end(_ turn: Int) -> (waiter: Waiter, turn: Int)? {
             guard taken.removeValue(forKey: turn) != nil else { return nil }
             guard let waiter = waiting.popFirst() else {
@@ -96,16 +92,16 @@ final class ReadLimiter: Sendable {
 
     /// Runs a query when it is its turn.
     ///
-    /// A catch-up of a gateway that ends keeps waiting. The queries before it are cancelled at the store, and then it
-    /// gets its turn.
+    /// A caller that is cancelled during a shutdown keeps waiting for its turn. It comes soon, because the queries
+    /// before it are cancelled, too.
     /// - Parameters:
     ///   - end: the end of the subscription, after which the query is skipped, or `nil` to always run it.
-    ///   - question: the query to the store.
+    ///   - query: the query to the store.
     /// - Returns: the reply.
     /// - Throws: the error of the query, or `unavailable` if the subscription has ended.
     func perform<Answer>(
         unless end: SubscriptionEnd? = nil,
-        _ question: () async throws(StoreError) -> Answer
+        _ query: () async throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
         let turn = await withCheckedContinuation { (waiter: Waiter) in
             let turn: Int? = state.withLock { state in
@@ -119,8 +115,8 @@ final class ReadLimiter: Sendable {
             if let turn { waiter.resume(returning: turn) } else { signal.yield() }
         }
         defer { leave(turn) }
-        if end?.isReached == true { throw .unavailable("nobody listens any more") }
-        return try await question()
+        if end?.isReached == true { throw .unavailable("the subscription has ended") }
+        return try await query()
     }
 
     private func leave(_ turn: Int) {

@@ -27,7 +27,7 @@ extension RedisDeliveryQueue {
         _ position: CreationPosition
     ) async throws(StoreError) -> ListPage<DeliverySnapshot> {
         let selection = NewestSelection(
-            kinds: query.state.createdKinds,
+            indexes: query.state.createdKinds,
             accounts: query.accounts,
             lane: query.endpoint.map { LaneID(endpoint: $0).description },
             entriesHaveAccounts: false

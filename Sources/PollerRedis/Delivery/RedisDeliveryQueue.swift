@@ -27,8 +27,8 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
     ///   - client: the connection; it must be running.
     ///   - layout: namespace and partitions, as verified at start.
     ///   - scripts: the live ones, or those of a test's clock.
-    ///   - durability: how many replicas must have a mark before its event counts as marked;
-    ///     `nil` requires none.
+    ///   - durability: the replicas that must confirm a mark before its event counts as marked;
+    ///     `nil` for none.
     ///   - logger: receives records that cannot be read.
     package init(
         client: RedisClient,
@@ -47,18 +47,18 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
     }
 
     package func mark(_ deliveries: [DeliveryMark]) async throws(StoreError) {
-        let unstored = await mark(deliveries, in: { _ in .yes })
+        let unstored = await mark(deliveries, permission: { _ in .yes })
         if let failure = unstored.failure { throw failure }
     }
 
     package func markReachable(_ deliveries: [DeliveryMark]) async -> UnstoredMarks {
-        await mark(deliveries, in: unreachable.requestPermission)
+        await mark(deliveries, permission: unreachable.requestPermission)
     }
 
-    /// Marks in the partitions that `requestPermission` allows, in each once.
+    /// Marks in the partitions that may be requested; each is asked for once.
     private func mark(
         _ deliveries: [DeliveryMark],
-        in requestPermission: (Int) -> RequestPermission
+        permission: (Int) -> RequestPermission
     ) async -> UnstoredMarks {
         let byPartition = Dictionary(grouping: deliveries) { mark in
             redis.keys.partition(of: mark.endpoint.description)
@@ -66,30 +66,30 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
         var unstored = UnstoredMarks()
         var parts: [(partition: Int, marks: [DeliveryMark], isProbe: Bool)] = []
         for (partition, marks) in byPartition {
-            let asking = requestPermission(partition)
-            guard asking != .no else {
+            let granted = permission(partition)
+            guard granted != .no else {
                 let failure = StoreError.unavailable("partition \(partition) did not answer lately")
                 unstored.add(UnstoredMarks(marks, because: failure))
                 continue
             }
             for start in stride(from: 0, to: marks.count, by: RedisPartitions.chunk) {
                 let end = min(start + RedisPartitions.chunk, marks.count)
-                parts.append((partition, Array(marks[start..<end]), asking == .probe))
+                parts.append((partition, Array(marks[start..<end]), granted == .probe))
             }
         }
         // In parallel: an event for thousands of endpoints is marked in all partitions. While Redis runs one script,
         // the next is prepared.
         await withTaskGroup(of: UnstoredMarks.self) { group in
             for (partition, marks, isProbe) in parts {
-                group.addTask { await self.markTogether(marks, in: partition, isProbe: isProbe) }
+                group.addTask { await self.markBatch(marks, in: partition, isProbe: isProbe) }
             }
             for await part in group { unstored.add(part) }
         }
         return unstored
     }
 
-    /// Marks as many deliveries of a partition as one script takes, and records whether it responds.
-    private func markTogether(
+    /// Marks deliveries of a partition by one script, and records whether the partition responds.
+    private func markBatch(
         _ marks: [DeliveryMark],
         in partition: Int,
         isProbe: Bool
@@ -99,10 +99,10 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
             if isProbe {
                 // Marks written after the caller stopped waiting are written again, which changes nothing.
                 try await unreachable.probe { () async throws(StoreError) in
-                    try await self.markTogether(marks)
+                    try await self.writeMarks(marks)
                 }
             } else {
-                try await markTogether(marks)
+                try await writeMarks(marks)
             }
             unreachable.note(partition, isThere: true, since: began)
             return UnstoredMarks()
@@ -112,8 +112,8 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
         }
     }
 
-    /// Marks as many as one script takes.
-    private func markTogether(_ marks: [DeliveryMark]) async throws(StoreError) {
+    /// Marks deliveries by one script for each partition.
+    private func writeMarks(_ marks: [DeliveryMark]) async throws(StoreError) {
         try await redis.run(
             .mark,
             for: marks.map { LaneID(endpoint: $0.endpoint) },

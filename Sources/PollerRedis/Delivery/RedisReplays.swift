@@ -6,7 +6,7 @@ import RedisClient
 
 /// Retrying deliveries, one by one and as a job.
 extension RedisDeliveryQueue {
-    /// After this time without progress, a replay has lost its process.
+    /// The time without progress after which a replay counts as interrupted, because its process has ended.
     private static var replayTimeout: Duration { .seconds(180) }
     /// How long the outcome of a replay can be read.
     private static var replayRetention: Duration { .seconds(7 * 86_400) }

@@ -87,7 +87,7 @@ struct RedisSearch: RedisItems {
     ) async throws(StoreError) -> ListPage<WatchSnapshot> {
         let (from, to) = query.search?.created ?? (nil, nil)
         let page = try await newest(
-            NewestSelection(kinds: query.createdKinds, accounts: query.accounts),
+            NewestSelection(indexes: query.createdKinds, accounts: query.accounts),
             after: position == .start ? to.map(CreationPosition.init(upTo:)) ?? .start : position,
             limit: query.limit,
             batch: query.isSelectiveAmongAccounts ? Self.batch : 1

@@ -7,11 +7,11 @@ import RedisClient
 ///
 /// Each partition keeps its items in that order (lib_created_index.lua), open and closed ones apart. A page reads as
 /// many entries as it shows from each partition, merges them, and reads the records of those it shows. So its cost does
-/// not depend on the size of the store. A list of some accounts or one lane passes entries of others, most of them
-/// without reading anything. Their number is limited, so a page may be short without being the last.
+/// not depend on the size of the store. A list of some accounts or one lane skips the entries of others, most of them
+/// without reading a record. A call skips a limited number, so a page may be short without being the last.
 extension RedisItems {
-    /// The budget of one call for passed entries (newest.lua): some milliseconds of Redis.
-    private static var passedEntriesMax: Int { 5000 }
+    /// The budget of one call for the entries that it skips (newest.lua): some milliseconds of Redis.
+    private static var skipBudget: Int { 5000 }
 
     /// Returns a page of the elements that `read` makes of items after a position.
     func newest<Element: Sendable>(
@@ -42,8 +42,8 @@ extension RedisItems {
         after start: CreationPosition
     ) async throws(StoreError) -> (items: [MergedItem<CreationPosition>], rest: CreationPosition?) {
         let arguments: [RedisArgument] = [
-            .string(selection.kinds.map(\.rawValue).joined()), RedisArgument(count),
-            .string(start.entry), RedisArgument(Self.passedEntriesMax),
+            .string(selection.indexes.map(\.rawValue).joined()), RedisArgument(count),
+            .string(start.entry), RedisArgument(Self.skipBudget),
             .string(selection.accounts.scriptArgument), .string(selection.lane ?? ""),
             selection.entriesHaveAccounts ? "1" : "",
         ]
@@ -68,7 +68,9 @@ extension RedisItems {
         return merge(items, ends: ends, count)
     }
 
-    /// Returns the partitions that may have matches: for some accounts those of their lanes, one for each kind.
+    /// Returns the partitions that may have matches.
+    ///
+    /// A watch is in the partition of its lane, and an account has a lane for each kind.
     private func partitionsToRead(of selection: NewestSelection) -> [Int] {
         if let lane = selection.lane { return [redis.keys.partition(of: lane)] }
         guard selection.entriesHaveAccounts, let names = selection.accounts.names else {
@@ -84,12 +86,12 @@ extension RedisItems {
 
 /// The items that a list in the order of creation includes.
 struct NewestSelection {
-    /// ``KeyKind/openCreated``, ``KeyKind/closedCreated`` or both.
-    let kinds: [KeyKind]
+    /// The indexes to read: ``KeyKind/openCreated``, ``KeyKind/closedCreated`` or both.
+    let indexes: [KeyKind]
     var accounts = AccountSet.all
     /// The only lane, if any.
     var lane: String?
-    /// Whether the digest in entries is that of the account, as for watches.
+    /// Whether the digest in an entry is that of the item's account, as in the indexes of watches.
     var entriesHaveAccounts = true
 }
 
@@ -106,7 +108,7 @@ struct CreationPosition: ListPosition, Hashable {
     var id: ItemID { ItemID(unchecked: String(entry.dropFirst(Self.headLength))) }
     /// The creation time of the item.
     ///
-    /// An item with another time in its record has another entry.
+    /// It is the time in the record of the item, whose entry changes with it.
     var createdAt: Timestamp? { Timestamp(stored: entry.prefix(13)) }
 
     private init() { entry = "" }

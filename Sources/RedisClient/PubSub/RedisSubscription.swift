@@ -91,6 +91,7 @@ package struct RedisSubscription: AsyncSequence, Sendable {
     }
 }
 
+/// An event of a subscription.
 package enum RedisPubSubEvent: Sendable, Hashable {
     /// The server has confirmed every channel and pattern: messages published from now on arrive.
     /// Sent after every connect. Read data that must not be missed from its source *after* this

@@ -87,12 +87,12 @@ extension Received<TimelineEntry> {
 }
 
 extension TimelineEntry {
-    /// Whether the entry is before another; `nil` if both have the same time.
+    /// Whether the entry is listed before another; `nil` if both have the same time.
     ///
-    /// Future entries are always last.
+    /// Predicted entries are listed last.
     fileprivate func isBefore(_ other: TimelineEntry) -> Bool? {
-        let (mine, its) = (kind == Open(.ahead), other.kind == Open(.ahead))
-        if mine != its { return its }
+        let (isAhead, isOtherAhead) = (kind == Open(.ahead), other.kind == Open(.ahead))
+        if isAhead != isOtherAhead { return isOtherAhead }
         return at == other.at ? nil : at < other.at
     }
 

@@ -11,7 +11,9 @@ struct FileMarks: Hashable {
         let device: UInt64
         let inode: UInt64
         let size: Int64
+        /// The time of the last write: seconds, nanoseconds.
         let written: [Int64]
+        /// The time of the last change of the inode: seconds, nanoseconds.
         let changed: [Int64]
 
         init?(_ path: String) {

@@ -93,7 +93,7 @@ extension QueueConformance {
                 _ = try await bench.watches.cancel(key)
             }
         },
-        Case("an outdated poll is repeated, too, if its lease is released or lost") { bench in
+        Case("an outdated poll is repeated after its lease was released or lost") { bench in
             let key = try await bench.enqueued("1")
             try await bench.handle(key, .next(after: .zero), isUrgent: false)
             let lease = try await bench.take(key)

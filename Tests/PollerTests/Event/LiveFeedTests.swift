@@ -171,31 +171,31 @@ struct LiveFeedTests {
         "unavailable or lagging partitions do not delay events of the others",
         arguments: [false, true]
     )
-    func away(isAnswering: Bool) async throws {
-        let there = Sample.key("src_1", account: "acct_1")
-        let home = store.partition(of: there.lane)
-        let away = (2...).lazy.map { Sample.key("src_1", account: "acct_\($0)") }
-            .first { store.partition(of: $0.lane) != home }
-        let key = try #require(away)
-        let partition = store.partition(of: key.lane)
+    func unavailable(isAnswering: Bool) async throws {
+        let available = Sample.key("src_1", account: "acct_1")
+        let partition = store.partition(of: available.lane)
+        let others = (2...).lazy.map { Sample.key("src_1", account: "acct_\($0)") }
+        let unavailable = try #require(
+            others.first { store.partition(of: $0.lane) != partition }
+        )
         let follower = Follower()
         feed.follow(follower)
         func record(_ key: WatchKey) async throws {
             _ = try await store.enqueue([try NewWatch(key: key)])
             _ = try await store.cancel(key)
         }
-        func take(_ partitions: Set<Int>) {
+        func interrupt(_ partitions: Set<Int>) {
             if isAnswering { store.withhold(partitions) } else { store.cutOff(partitions) }
         }
         try await running(feed.run) {
             try await eventually("it has begun") { follower.begun.value.count == 1 }
-            take([partition])
-            for key in [key, there] { try await record(key) }
+            interrupt([store.partition(of: unavailable.lane)])
+            for key in [unavailable, available] { try await record(key) }
             try await expectReceived([1], "the other partition's event arrives", follower)
-            try await record(there)
-            try await expectReceived([1, 2], "and goes on", follower)
-            take([])
-            try await record(key)
+            try await record(available)
+            try await expectReceived([1, 2], "its next event arrives, too", follower)
+            interrupt([])
+            try await record(unavailable)
             try await expectReceived([1, 2, 1, 2], "the delayed events arrive in order", follower)
         }
     }

@@ -130,13 +130,13 @@ struct ChargeOfSourceTests: PaymentFixtures {
                 var copy = scenario
                 let status = name == "refunded" ? "succeeded" : name
                 let seen = copy.seen(status, name, rank: .final)
-                let isReported = copy.context.isReported(seen, of: id)
-                #expect(isReported != copy.follow(id, status, name).isEmpty, "\(progress) \(name)")
+                let causesEvent = copy.context.causesEvent(seen, of: id)
+                #expect(causesEvent != copy.follow(id, status, name).isEmpty, "\(progress) \(name)")
             }
             for status in ["pending", "chargeable", "consumed"] {
                 var copy = scenario
-                let isReported = PollDecider().isReported(copy.seen(status, "s"), copy.context)
-                #expect(isReported != copy.look(status, "s").isEmpty, "\(progress) \(status)")
+                let causesEvent = PollDecider().causesEvent(copy.seen(status, "s"), copy.context)
+                #expect(causesEvent != copy.look(status, "s").isEmpty, "\(progress) \(status)")
             }
         }
     }

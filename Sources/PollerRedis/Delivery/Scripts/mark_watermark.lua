@@ -4,7 +4,8 @@
 -- A server identifies the history it writes by its replication id. Another history begins when a replica takes over or
 -- when the server restarts, and may lack the last writes of the previous one.
 --
--- While a partition is being split, nothing is recorded: marks may have been recreated in the old place of their lanes.
+-- Nothing is recorded while a partition is being split, because a mark may have been written to the former partition
+-- of its lane.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     the history to record, and its time in ms; '' and '' to read only

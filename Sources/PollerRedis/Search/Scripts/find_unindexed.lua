@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Returns the existing items, of some ids, that are not in the search index under an entry each.
+-- Returns those of the given items that exist and lack their entry in the search index.
 --
 -- KEYS[1]  meta key of the partition
 -- ARGV     id, entry, id, entry, …
