@@ -16,8 +16,6 @@ import Synchronization
 /// arrived; once. *Cancelling* a task closes the connection of its request, so no other request can
 /// get its response. *Not supported*: redirects, cookies, proxies, decompression, HTTP/2 (see
 /// ``Dialer``).
-///
-/// A class, because its callers share its connections.
 package final class PooledClient: Sendable {
     private let group: MultiThreadedEventLoopGroup
     /// In a fixed order, from which origins choose.
@@ -131,8 +129,6 @@ private final class AwaitedExchange: HTTPExchange {
 }
 
 /// Whether a request was cancelled before its event loop started it.
-///
-/// A class, because the cancelling and the starting code share it.
 private final class CancellationFlag: Sendable {
     private let isSet = Atomic<Bool>(false)
 

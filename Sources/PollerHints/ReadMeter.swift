@@ -18,8 +18,6 @@ import Synchronization
 ///
 /// *Cost*: a request for each account that this process has polled or swept since the last flush. A platform may have
 /// thousands of accounts, most of which are idle at any time. An account that is idle for a day is forgotten.
-///
-/// A class, because workers count while the service stores.
 package final class ReadMeter<C: Clock>: Service where C.Duration == Duration {
     /// The time between two writes of a process.
     static var interval: Duration { .seconds(10) }

@@ -5,7 +5,7 @@ import Synchronization
 /// Reports the delay of each account's sweep, relative to its own interval.
 ///
 /// An account with few payments is swept every twenty minutes, one with many every two seconds, so the age of the last
-/// sweep alone means nothing. A class, because the accounts' sweeps share it.
+/// sweep alone means nothing.
 final class SweepDelays<C: Clock>: Sendable where C.Duration == Duration {
     private let clock: C
     private let known = Mutex<[AccountID: SweepDelay<C.Instant>]>([:])

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A connection over the limit is closed at once, before a byte is read: a response would cost what
 /// the limit protects. Such connections are counted as `poller_connections_refused_total` by
-/// listener. A class, because all connections share its counts.
+/// listener.
 ///
 /// *Without a request*: connections whose first request is not complete have a further limit, half
 /// of all, for every address. It includes this machine, whose proxies send complete requests. A
@@ -111,8 +111,6 @@ package enum PerAddressLimit: Hashable, Sendable {
 }
 
 /// Counts the holders of a limited number of slots, so that one client cannot take all of them.
-///
-/// A class, because all holders share one count.
 package final class SlotCounter: Sendable {
     private let taken = Mutex<[String: Int]>([:])
 

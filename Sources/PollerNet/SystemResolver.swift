@@ -34,8 +34,6 @@ package typealias LookupAnswer = Result<[SocketAddress], ResolutionFailure>
 /// `getaddrinfo` cannot be interrupted, so each lookup has its own thread, and their number is
 /// limited. ``LookupPlan`` schedules the lookups and caches the answers. A caller waits 5 s at
 /// most; its lookup continues without it. Addresses, in any spelling, need no lookup.
-///
-/// A class, because all callers in a process share it.
 package final class SystemResolver<C: Clock>: AddressResolver where C.Duration == Duration {
     /// The state behind the lock: the plan, and the callers that wait for an answer.
     private struct State: Sendable {

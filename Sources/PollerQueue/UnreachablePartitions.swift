@@ -9,8 +9,6 @@ import Synchronization
 /// Then one caller probes it, with a limit of a second instead of the command timeout, because its whole batch waits.
 /// The others continue without the partition until the probe succeeds. An immediate refusal delays no caller and is not
 /// remembered: the next caller may try.
-///
-/// A class, because all callers share the state.
 package final class UnreachablePartitions<Partition: Hashable & Sendable, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
     /// The time without requests, unless the partition answers earlier.

@@ -2,8 +2,7 @@ import Synchronization
 
 /// Lets one task sleep until an instant or a wake, whichever comes first.
 ///
-/// A wake before the sleep is not lost: the next sleep ends at once. A class, because the callers and the sleeper share
-/// it.
+/// A wake before the sleep is not lost: the next sleep ends at once.
 package final class Waker<C: Clock>: Sendable where C.Duration == Duration {
     private let clock: C
     private let loopExecutor: (any WorkerLoopExecutor<C.Instant>)?

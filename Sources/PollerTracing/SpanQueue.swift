@@ -5,8 +5,7 @@ import Synchronization
 /// The spans that have ended and are not sent yet.
 ///
 /// Adding never waits and never fails: spans that do not fit are dropped and counted. The newest
-/// are dropped first, because the older ones show how a problem began. A class, because handlers
-/// and the exporter share it.
+/// are dropped first, because the older ones show how a problem began.
 final class SpanQueue: Sendable {
     /// About 8 MB of spans: four seconds of a notifier at full speed.
     static let defaultMax = 8192

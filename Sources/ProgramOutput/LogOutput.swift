@@ -12,8 +12,6 @@ import Foundation
 import Synchronization
 
 /// A queue of log lines with a thread that writes them to a file descriptor.
-///
-/// A class, because every log handler and the writing thread share it.
 package final class LogOutput: Sendable {
     /// The reason that lines were dropped, as the label `reason` of the metric.
     package enum DropReason: String, Sendable, CaseIterable {

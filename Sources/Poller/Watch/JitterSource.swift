@@ -5,8 +5,6 @@ import Synchronization
 /// `SystemRandomNumberGenerator` makes a system call for each number. This is SplitMix64, with an atomic counter as its
 /// state, so callers share it without a lock. Its numbers are predictable: never use it for keys, tokens or IDs.
 /// *Source*: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
-///
-/// A class, because all callers share its state.
 final class JitterSource: Sendable {
     private let state: Atomic<UInt64>
 

@@ -63,8 +63,6 @@ struct OpenAPIText: Sendable {
 /// Both forms of the description, each built when it is first requested.
 ///
 /// Few processes are asked for it, and building it takes a fifth of the CPU time of a start.
-///
-/// This is a class because all requests share what the first one built.
 final class OpenAPITexts: Sendable {
     private let routes: [RouteDescription]
     private let built = Mutex<[Bool: OpenAPIText]>([:])

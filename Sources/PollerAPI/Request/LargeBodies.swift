@@ -1,8 +1,6 @@
 import Synchronization
 
 /// Limits the number of large bodies held at a time, across all clients.
-///
-/// A class, because all requests of a route share it.
 final class LargeBodies: Sendable {
     private let free: Mutex<Int>
 
@@ -12,8 +10,6 @@ final class LargeBodies: Sendable {
     }
 
     /// The slot of one request, taken when its body turns out to be large.
-    ///
-    /// A class, because another task reads the body.
     final class Slot: Sendable {
         private let bodies: LargeBodies
         private let isTaken = Mutex(false)

@@ -205,8 +205,6 @@ struct RequestAudit: Sendable {
 }
 
 /// The refusals that were recorded recently.
-///
-/// A class, because all requests share it.
 private final class RecentRefusals: Sendable {
     /// The maximum number of entries, one per key and route.
     ///

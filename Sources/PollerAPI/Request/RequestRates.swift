@@ -34,7 +34,7 @@ package struct RequestLimits: Hashable, Sendable {
 /// Counts requests by key and by address, each in a separate bucket (GCRA).
 ///
 /// A burst of twice the rate is allowed. Counts are per process, so *n* API processes allow *n* times as many requests.
-/// A count in the store would cost each request as much as the request itself. A class, because all requests share it.
+/// A count in the store would cost each request as much as the request itself.
 final class RequestRates: Sendable {
     /// The maximum number of known keys and addresses, about 100 bytes each.
     ///

@@ -12,8 +12,6 @@ import Synchronization
 /// *Approach.* The number of concurrent searches is limited per process, and to one per key. Further requests wait in a
 /// queue per key, and the keys take turns. A full queue rejects requests with a retry time. The records read also count
 /// in the key's rate (``RequestRates/charge(key:records:)``).
-///
-/// A class, because all requests share it.
 final class ScanGate: Sendable {
     /// The maximum concurrent searches in a process, usually less than its cores, so that other work continues.
     static let runningMax = 2

@@ -191,8 +191,6 @@ enum PayerForm: Hashable {
 }
 
 /// The limits of payers' requests to the upstream.
-///
-/// A class, because all requests share its counts.
 final class PayerLimits: Sendable {
     /// The maximum concurrent requests of payers at the upstream, low next to the hundreds of polls of a cluster.
     static let countMax = 32

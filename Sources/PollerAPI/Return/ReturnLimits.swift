@@ -2,8 +2,6 @@ import PollerQueue
 import Synchronization
 
 /// The limits of customers' pages, so that the holder of one secret cannot exhaust the API.
-///
-/// A class, because all requests share its counts.
 final class ReturnLimits: Sendable {
     /// The maximum number of waiting pages per payment, enough for the tabs of one customer.
     static let waitersMax = 10
@@ -36,8 +34,7 @@ final class ReturnLimits: Sendable {
 
 /// The time of the last hint from the customer's return, by payment.
 ///
-/// A class, because all requests share it. At its limit it drops all entries, which causes at most an additional hint
-/// per payment.
+/// At its limit it drops all entries, which causes at most an additional hint per payment.
 final class HintThrottle: Sendable {
     /// The maximum number of payments, about 1 MiB.
     private static let countMax = 10_000

@@ -7,7 +7,7 @@ import Synchronization
 /// Building a page costs more than sending it, because its style and script are hashed for the policy. The branding may
 /// change while the process runs.
 ///
-/// A class, because all requests share the built pages. It holds one page per shop of the configuration.
+/// It holds one page per shop of the configuration.
 final class ShopPages<Page: Sendable>: Sendable {
     private let branding: @Sendable () -> [AccountID: Branding]
     private let make: @Sendable (Branding?) -> Page

@@ -82,8 +82,7 @@ struct AnswerMiddleware: RouterMiddleware {
 
 /// The metrics of requests, made once for each method, route and status.
 ///
-/// The registry finds a metric by its rendered labels, which costs more than a small request. A class, because all
-/// requests share it.
+/// The registry finds a metric by its rendered labels, which costs more than a small request.
 ///
 /// The first ``detailedMax`` combinations have their own counter, and further ones are counted by their status alone.
 /// Otherwise they would exceed the registry's limit and lose the status too. A 5xx usually comes late, so the alert on

@@ -11,7 +11,6 @@ import Synchronization
 /// *Approach*: if all threads are busy and none has been released for ``stallTimeout``, no attempt waits. An attempt
 /// without a thread fails and is retried later. While a relay is slow, at most ``waitersMax`` attempts wait, each for
 /// at most ``waitMax``.
-/// A class, because all attempts share it.
 final class RelayLimiter: Sendable {
     /// The time without a released thread after which the relay counts as hanging.
     ///

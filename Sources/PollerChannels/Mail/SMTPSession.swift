@@ -209,8 +209,6 @@ final class SMTPSlot: Sendable {
 }
 
 /// A flag that ends a blocking transfer on another thread.
-///
-/// A class, because both threads hold it.
 final class AbortFlag: Sendable {
     /// The time after libcurl's own limit, whose error is better, until the flag is raised.
     static let margin = TimeAmount.seconds(1)

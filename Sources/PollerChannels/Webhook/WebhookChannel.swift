@@ -177,7 +177,6 @@ package struct WebhookChannel: DeliveryChannel, Service {
 /// A cache of parsed URLs, because an endpoint gets thousands of events under one URL.
 ///
 /// Only the parsed text is kept. Each attempt resolves the name and checks the addresses.
-/// A class, because concurrent attempts share it.
 private final class ParsedURLCache: Sendable {
     /// The maximum number of entries, about as many as one process has active endpoints; beyond it the cache is
     /// cleared.

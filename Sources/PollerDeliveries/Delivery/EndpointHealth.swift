@@ -9,8 +9,7 @@ import Synchronization
 /// Disables registered endpoints that answered 410 or have accepted nothing for days, and warns before.
 ///
 /// The start of an endpoint's failures is stored in its lane, so that every notifier knows it. The logged warnings are
-/// known only to this process, so at worst each process logs each warning once. A class, because all handlers of a
-/// notifier share it.
+/// known only to this process, so at worst each process logs each warning once.
 final class EndpointHealth: Sendable {
     private let directory: EndpointDirectory
     private let audit: AuditRecorder?

@@ -21,7 +21,7 @@ import Synchronization
 /// through one relay, does not affect its webhooks. Postponed attempts return in the order of their host's queue, one
 /// each ``step``, so that the first postponed is the first to return; the account has a second, faster queue.
 ///
-/// No I/O and no clock. A class, because the handlers of a notifier share it.
+/// No I/O and no clock.
 package final class SlowRecipientLimiter: Sendable {
     /// How long an attempt may take before it counts and releases its slot; a responsive recipient has answered by then.
     ///

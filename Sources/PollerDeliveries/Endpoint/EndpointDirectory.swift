@@ -10,8 +10,6 @@ import Synchronization
 /// *Exactness*: after reading an event and before looking up its endpoints, the reader calls ``refresh()``. An event
 /// recorded after an endpoint was created is read later, so the version read then includes the endpoint. Attempts may
 /// use data that is older by the interval of the ``EndpointSync``: a second.
-///
-/// A class, because the reader of the outbox, the handler and the sync share it.
 package final class EndpointDirectory: Sendable {
     private struct State: Sendable {
         var version: Int64 = 0

@@ -40,8 +40,6 @@ package struct InlineSecrets: Sendable {
 }
 
 /// The secrets that were derived recently, because each webhook needs one.
-///
-/// A class, because concurrent attempts share it.
 private final class DerivedSecrets: Sendable {
     /// About as many as accounts that one process serves at a time; beyond it all are derived again.
     private static let countMax = 1024

@@ -9,7 +9,7 @@ import Synchronization
 /// own position, so none is skipped. Every `fullReadInterval` each partition is read without a message. Messages that
 /// arrive during a read or a rest are kept for the next round. Most of the cost of a frequent reader is being woken, so
 /// it may rest after a read. *After a crash* nothing is lost: the reader owns the positions, and the first round reads
-/// everything. A class, because the listener and the loop share the arrivals.
+/// everything.
 final class OutboxReadLoop<Events: Outbox, C: Clock>: Sendable
 where C.Duration == Duration, C.Instant: Sendable {
     /// The longest time between two reads of a partition, which bounds the cost of a lost arrival.

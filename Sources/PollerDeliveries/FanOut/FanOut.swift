@@ -94,8 +94,6 @@ struct FanOut {
 ///
 /// *Approach*: a reader remembers a deferred entry for as long as an unavailable shard is not requested
 /// (`UnreachablePartitions`).
-///
-/// A class, because partitions are read concurrently.
 final class DeferredFanOuts<C: Clock>: Sendable where C.Duration == Duration, C.Instant: Sendable {
     /// The end of the deferral, and its reason.
     private struct Deferral: Sendable {

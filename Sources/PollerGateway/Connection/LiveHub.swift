@@ -8,8 +8,6 @@ import Synchronization
 /// It follows the feed in the feed's task, so it never waits. Events are posted to their loops with the numbers of the
 /// subscriptions (``LiveListeners``). A busy loop with ``LoopBacklog/eventsMax`` pending events gets nothing more until
 /// it has processed them. Then its subscriptions read the missed events from the outbox, each from its position.
-///
-/// It is a class because the feed and the connections share it.
 final class LiveHub: FeedFollower, Sendable {
     /// The number of events posted together.
     ///

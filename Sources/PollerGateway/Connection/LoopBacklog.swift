@@ -3,8 +3,7 @@ import Synchronization
 
 /// The events that are posted to one event loop and not yet processed, and the feed's position.
 ///
-/// The feed posts nothing to a loop without interested subscriptions, so the loop reads the feed's position here. It is
-/// a class because the feed posts and the loop processes.
+/// The feed posts nothing to a loop without interested subscriptions, so the loop reads the feed's position here.
 final class LoopBacklog: Sendable {
     /// The maximum of pending events: four seconds at 1,000 a second.
     static let eventsMax = 4096

@@ -11,8 +11,6 @@ import Synchronization
 /// *Approach*: the bytes of a message are made once per ``MessageVariant``, and all equal frames share them, on every
 /// event loop. A cursor covers everything the feed has read up to this event, so it is the same for all up-to-date
 /// subscriptions.
-///
-/// It is a class because all of them share the bytes.
 final class LiveEvent: Sendable {
     /// The parts in which two messages about an event may differ.
     struct MessageVariant: Hashable, Sendable {

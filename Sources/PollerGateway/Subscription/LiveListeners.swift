@@ -4,7 +4,7 @@ import Synchronization
 /// The subscriptions of all event loops, indexed by interest.
 ///
 /// One table serves all loops. The feed looks up an entry once and learns which loops to wake. A loop without a
-/// subscriber for the event does not run. It is a class because the hub and the loops share it.
+/// subscriber for the event does not run.
 final class LiveListeners: Sendable {
     /// The location of a subscription: its loop, and its number there.
     struct Location: Hashable, Sendable {

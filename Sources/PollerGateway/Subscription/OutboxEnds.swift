@@ -53,8 +53,7 @@ struct OutboxEnds: Sendable {
 /// before that position loses nothing. A subscription with a gap must read it and cannot begin. Before the feed has
 /// begun, no subscription can.
 ///
-/// One of the waiting tasks performs the read, so there is no separate task to end. It is a class because all
-/// subscriptions of a gateway share it.
+/// One of the waiting tasks performs the read, so there is no separate task to end.
 final class OutboxEndsReader: Sendable {
     private typealias Outcome = Result<OutboxEnds, StoreError>
     private typealias Waiter = CheckedContinuation<ReadRole, Never>

@@ -208,8 +208,6 @@ package final class PoisonGuard: Sendable {
 }
 
 /// A lock that admits tasks one at a time, in order of arrival.
-///
-/// A class, because the waiting tasks share it.
 private final class AsyncLock: Sendable {
     private struct State: Sendable {
         var isTaken = false

@@ -55,8 +55,6 @@ struct Compressor: Sendable {
 }
 
 /// A value for one thread at a time.
-///
-/// A class because it owns a lock.
 private final class Shared<Value: ~Copyable>: Sendable {
     private let value: Mutex<Value>
 

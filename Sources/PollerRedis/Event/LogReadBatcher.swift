@@ -116,8 +116,6 @@ private struct LogPart {
 /// one call for all. A read waits for no timer. If the call fails for another reason than an unavailable store, or its
 /// caller is cancelled, each of the others reads on its own, so that one damaged log does not affect other watches. So
 /// does a read for which the common reply, of about a megabyte at most, has no space.
-///
-/// A class, because the tasks of a process share it.
 final class LogReadBatcher: Sendable {
     /// The most reads of one call: a fraction of a millisecond of Redis.
     private static let most = 64

@@ -10,8 +10,6 @@ import Synchronization
 /// would never learn why a receiver has a gap. Each attempt and each endpoint reads it again.
 ///
 /// *Approach.* A process remembers the events that it has logged, up to a number, and then forgets all.
-///
-/// A class, because the copies of a store share it.
 final class UnreadableEvents: Sendable {
     /// An event by its place.
     private struct Place: Hashable, Sendable {

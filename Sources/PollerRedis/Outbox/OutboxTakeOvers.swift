@@ -6,8 +6,6 @@ import Synchronization
 /// would never pass a larger number of entries that stay on purpose because their shard is unavailable.
 ///
 /// *Approach*: each call begins where the previous one ended, and starts again at the oldest after the newest.
-///
-/// This is a class because the copies of a store share it.
 final class OutboxTakeOvers: Sendable {
     /// The position before the oldest entry, which is also the cursor after the newest one.
     static let oldest = "0-0"

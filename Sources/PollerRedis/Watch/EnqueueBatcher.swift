@@ -13,8 +13,6 @@ import Synchronization
 ///
 /// *Failure.* If the store is unavailable, the waiting requests fail, too, instead of waiting for the same timeout once
 /// more. If the caller that makes the call is cancelled, each of the others makes a call of its own.
-///
-/// A class, because the requests of a process share it.
 final class EnqueueBatcher: Sendable {
     typealias Answer = Result<EnqueueResult, StoreError>
 

@@ -84,8 +84,7 @@ struct ChargeSearch {
 
 /// The positions of unfinished searches in this process, and the times of first searches.
 ///
-/// A class, because the polls of all watches share it. When the limit is reached, all positions are dropped. The only
-/// cost is that those searches start from the beginning.
+/// When the limit is reached, all positions are dropped. The only cost is that those searches start from the beginning.
 final class ChargeSearchPositions: Sendable {
     /// The maximum number of stored positions, about 200 kB.
     private static let countMax = 1000

@@ -6,8 +6,6 @@ import Synchronization
 /// An account's limit applies to all its lanes, but a lane learns only of its own 429 responses. Once a poll of this
 /// process has hit the limit, polls of the account's other lanes are not sent, so those lanes slow down as well.
 /// Other processes detect the limit with their own polls.
-///
-/// A class, because copies of an upstream with other credentials share it.
 final class LimitedAccounts: Sendable {
     /// The maximum number of stored accounts; few accounts of one process are limited at the same time.
     private static let countMax = 1000

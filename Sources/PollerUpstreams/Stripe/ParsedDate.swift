@@ -3,8 +3,7 @@ import Synchronization
 
 /// The last HTTP date and its instant.
 ///
-/// All responses of a second have the same date, and parsing one takes 6 µs, a tenth of a poll. It is a class because
-/// it owns a lock.
+/// All responses of a second have the same date, and parsing one takes 6 µs, a tenth of a poll.
 final class ParsedDate: Sendable {
     private let last = Mutex<(text: String, date: Timestamp?)>(("", nil))
 

@@ -88,8 +88,6 @@ package struct TooManyWatches: Hashable, Sendable {
 ///
 /// *The limit may be exceeded* by what other processes accept within a second, and by concurrent requests of this
 /// process. An outdated count never causes a rejection.
-///
-/// A class, because all requests of a process share the counts.
 package final class OpenWatchLimit: Sendable {
     /// The minimum time between two warnings, so that clients cannot fill the log.
     private static let pause = Duration.seconds(60)

@@ -115,7 +115,7 @@ package enum RedisPubSubEvent: Sendable, Hashable {
 ///
 /// When the buffer is full, the oldest events are dropped and one gap replaces them: a slow
 /// consumer must neither delay the others nor fill the memory. A dropped `subscribed` is sent again
-/// after the gap, because consumers wait for it. A class because producer and consumer share it.
+/// after the gap, because consumers wait for it.
 final class RedisSubscriptionBuffer: Sendable {
     private struct State {
         var events = Deque<RedisPubSubEvent>()

@@ -43,8 +43,6 @@ package struct RedisScript: Sendable {
 }
 
 /// The text of a script and its digest, made once.
-///
-/// A class, because the copies of a script share it.
 private final class ScriptText: Sendable {
     private let make: @Sendable () -> String
     private let known = Mutex<(source: String, sha1: String)?>(nil)

@@ -157,8 +157,6 @@ struct Listener {
 }
 
 /// The last forwarded event.
-///
-/// A class, because the keyboard and the listener share it.
 final class LastEvent: Sendable {
     private let event = Mutex<Received<Event>?>(nil)
 

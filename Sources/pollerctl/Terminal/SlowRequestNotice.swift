@@ -2,8 +2,6 @@ import PollerClient
 import Synchronization
 
 /// Reports a slow response on standard error, so that waiting does not look like a hang.
-///
-/// A class, because the timer and the client's retries share the state.
 final class SlowRequestNotice: Sendable {
     /// The time before the notice.
     private static let delay = Duration.seconds(2)

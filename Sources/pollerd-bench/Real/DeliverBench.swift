@@ -160,8 +160,6 @@ extension BenchStore {
 /// A webhook recipient in this process.
 ///
 /// It responds 200 at once, or never under `/hang`.
-///
-/// It is a class because its connections share its counts.
 final class WebhookSink: Sendable {
     /// Called for each request with the event's id and the path.
     typealias Receipt = @Sendable (_ id: String, _ path: String) -> Void

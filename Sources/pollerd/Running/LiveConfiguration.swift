@@ -60,8 +60,6 @@ final class ConfiguredParts: Sendable {
 ///
 /// Each operation takes its parts at the start and keeps them. A poll that started with a key ends with that key, and
 /// so does the charge that follows it. The configuration is exchanged in one step, so no reader sees half a change.
-///
-/// It is a class because all roles of a process share it.
 final class LiveConfiguration: Sendable {
     private let held: Mutex<ConfiguredParts>
     private let refused = Mutex(false)

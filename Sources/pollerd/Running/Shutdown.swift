@@ -7,8 +7,7 @@ import UnixSignals
 
 /// Handles signals: the first drains this process, the second ends it at once.
 ///
-/// Before the services run, the first signal ends the process too. Either way the embedded programs end with it. It is
-/// a class because the signal listener and the node share it.
+/// Before the services run, the first signal ends the process too. Either way the embedded programs end with it.
 final class Shutdown: Sendable {
     private let embedded: EmbeddedPrograms?
     private let announcer: Announcer

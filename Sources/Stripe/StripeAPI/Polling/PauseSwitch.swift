@@ -1,8 +1,6 @@
 import Synchronization
 
 /// Pauses and resumes all runs of a poller, for example while an app is in the background.
-///
-/// It is a class because all runs of a poller share it.
 final class PauseSwitch: Sendable {
     private struct State {
         var isPaused = false

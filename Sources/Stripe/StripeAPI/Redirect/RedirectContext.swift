@@ -11,10 +11,9 @@ import Synchronization
 /// await context.startRedirectFlow()
 /// ```
 ///
-/// It is a class because the app and the browser share it. The first of these events ends the redirect, and later
-/// ones do nothing: the return URL is received, the app becomes active again (``RedirectBrowser``), the customer
-/// closes the browser, the page fails to load. The completion is called at most once and says nothing about the
-/// payment. ``cancel()`` does not call it.
+/// The first of these events ends the redirect, and later ones do nothing: the return URL is received, the app becomes
+/// active again (``RedirectBrowser``), the customer closes the browser, the page fails to load. The completion is
+/// called at most once and says nothing about the payment. ``cancel()`` does not call it.
 ///
 /// *Lifetime*: keep a reference until the redirect has ended, or add it to ``RedirectContexts``. If the last
 /// reference is released while the redirect is in progress, the page is dismissed and the completion is not called,
@@ -230,8 +229,7 @@ public final class RedirectContext: Sendable {
 
 /// The active redirects of an app, which receive each URL the app is opened with.
 ///
-/// It is a class because parts of the app share it. It keeps each context until it has ended; ended contexts are
-/// removed with the next URL.
+/// It keeps each context until it has ended; ended contexts are removed with the next URL.
 public final class RedirectContexts: Sendable {
     /// The maximum number of redirects; above it the oldest is removed.
     private static let contextsMax = 1024
