@@ -59,7 +59,7 @@ struct AuditRoutesTests {
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
-                        try await api.get("/v1/audit", headers: Self.headers(Self.acme)).status
+                        try await api.get("/v1/audit", headers: bearer(Self.acme)).status
                     }
                 }
                 for try await status in group { #expect(status == 200) }
