@@ -33,12 +33,21 @@ extension StripeCharger {
 
     /// Returns a search for the charge of an attempt in doubt whose source is still chargeable; `nil` for other watches.
     ///
-    /// A customer's source may have charges for other purposes, so they match only as in ``search(_:_:_:_:)``.
+    /// Only a charge with our mark matches. Another attempt may have charged the same card for the order, for example
+    /// by the shop's intent. If that charge counted twice, the order's only payment would be refunded as a duplicate.
     static func attempt(of source: StripeAPI.Source, _ watch: Watch) -> ChargeSearch? {
         guard watch.state.charge == .doubtful, source.status == .chargeable,
             let instruction = watch.charge, let sum = instruction.sum(of: source)
         else { return nil }
-        return search(source, watch, instruction, sum)
+        let wider = search(source, watch, instruction, sum)
+        return ChargeSearch(
+            // The wider search must not be continued where this one has stopped.
+            name: wider.name + ":marked",
+            customer: wider.customer,
+            created: wider.created
+        ) { charge in
+            charge.metadata?[mark] != nil && wider.isWanted(charge)
+        }
     }
 
     /// The tolerance for a Stripe clock that is behind the store's clock, as a negative duration.

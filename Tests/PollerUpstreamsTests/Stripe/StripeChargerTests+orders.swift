@@ -87,6 +87,28 @@ extension StripeChargerTests {
         }
     }
 
+    @Test("an attempt in doubt does not take the charge of another attempt for its own")
+    func inDoubtOfOrder() async throws {
+        try await UpstreamRig.run { rig in
+            let (card, customer) = try await savedCard(rig)
+            let order = OrderID(unchecked: "A77")
+            var watch = self.watch(card, order: order, progress: .doubtful)
+            let metadata = ["cart": "9"]
+            watch.charge = try ChargeInstruction(amount: 700, currency: "eur", metadata: metadata)
+            let seen = try await object(rig, card)
+            // The shop's own charges, which pay the order as another attempt.
+            let named = ["poller_order": "A77"]
+            _ = try await byHand(rig, card, customer, amount: 700, named, key: "named")
+            _ = try await byHand(rig, card, customer, amount: 700, metadata, key: "alike")
+            let other = await charger(rig).find(watch, object: seen, timeout: .seconds(8))
+            #expect(other == .declined(code: "no_charge"))
+            let mark = ["poller_source": card, "poller_order": "A77", "cart": "9"]
+            let own = try await byHand(rig, card, customer, amount: 700, mark, key: "lost")
+            let found = await charger(rig).find(watch, object: seen, timeout: .seconds(8))
+            #expect(made(found)?.id.description == own)
+        }
+    }
+
     @Test("under one charge right, Stripe refuses a second source for the order")
     func oneRight() async throws {
         try await UpstreamRig.run { rig in
