@@ -78,6 +78,14 @@ public struct EventFollower: AsyncSequence, Sendable {
             subscription = follower.subscription(to: follower.names)
         }
 
+        /// Whether events have been read that are not returned yet.
+        fileprivate var hasEvents: Bool {
+            pending.contains { element in
+                if case .event = element { return true }
+                return false
+            }
+        }
+
         /// Returns the next event, however long it takes, and never returns `nil`.
         public mutating func next() async throws -> Element? {
             while pending.isEmpty {
@@ -286,7 +294,8 @@ public struct WatchEvents: AsyncSequence, Sendable {
         public mutating func next() async throws -> Received<Event>? {
             if !hasBegun { isOver = try await hasEndedBefore() }
             hasBegun = true
-            if let closing {
+            // Events behind it that were read with it replace lost ones, or belong to a later run.
+            if let closing, !follower.hasEvents {
                 isOver = try await events.client.hasEnded(events.name, with: closing)
             }
             closing = nil

@@ -160,15 +160,19 @@ struct EventStreamClientTests {
         }
     }
 
-    @Test("a lost event that arrives together with the gap does not follow its replacement")
-    func lostBeforeGap() async throws {
+    /// `closed`: the reason with which the lost event has closed the watch; its replacement closes it too.
+    @Test(
+        "a lost event that arrives together with the gap is followed by its replacement",
+        arguments: [nil, "settled"] as [String?]
+    )
+    func lostBeforeGap(closed: String?) async throws {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
             let (gates, gate) = AsyncStream.makeStream(of: Void.self)
             try await ScriptedGateway.run { connection in
                 try await connection.begin()
                 for await _ in gates { break }
-                let lost = Self.event("src_1", seq: 1, id: "lost")
+                let lost = Self.event("src_1", seq: 1, closed: closed, id: "lost")
                 try await connection.send(
                     "id: c1\ndata: \(lost)\n\nevent: reset\nid: c2\ndata: {\"reason\":\"x\"}\n\n"
                 )
@@ -184,7 +188,7 @@ struct EventStreamClientTests {
                     return statuses
                 }
                 try await eventually("following") { gateway.requests.count == 1 }
-                try await api.see("src_1", "chargeable")
+                try await api.see("src_1", "chargeable", final: closed != nil)
                 gate.yield()
                 #expect(try await following.value == ["s1", "chargeable"])
             }
