@@ -317,8 +317,7 @@ public struct WatchEvents: AsyncSequence, Sendable {
                 guard watch.isOpen, watch.seq == seq else {
                     return !watch.isOpen && watch.seq <= seq
                 }
-                let last = try await client.events(of: name, after: seq - 1, limit: 1).items.first
-                guard let last, last.closedReason != nil else { return false }
+                guard let last = try await client.closing(name, at: seq) else { return false }
                 return try await client.hasEnded(name, with: last)
             } catch PollerError.problem(let problem) where problem.status == 404 {
                 return false
@@ -330,6 +329,13 @@ public struct WatchEvents: AsyncSequence, Sendable {
 extension PollerClient {
     /// The duration of a long poll while a watch is open again.
     private static let reopenedWait = Duration.seconds(10)
+
+    /// Returns the event with this number of a watch, if it has closed the watch.
+    package func closing(_ name: WatchName, at seq: Int) async throws -> Received<Event>? {
+        let event = try await events(of: name, after: seq - 1, limit: 1).items.first
+        guard let event, event.closedReason != nil else { return nil }
+        return event
+    }
 
     /// Returns whether no event follows one that closed a watch.
     ///

@@ -79,12 +79,15 @@ def test_refunds_are_each_reported_once_without_polls_between_them(hinted: Clust
     assert len(hinted.sandbox.polls(source)) - looks <= 8
 
 
-def test_follow_ends_although_a_poll_of_the_payment_records_nothing(hinted: Cluster):
+@pytest.mark.parametrize("is_resumed", [False, True])
+def test_follow_ends_although_a_poll_of_the_payment_records_nothing(hinted: Cluster, is_resumed):
     intent, _ = paid_intent(hinted)
+    start = ["--after", str(hinted.api.watch(intent)["seq"])] if is_resumed else []
     # For ten seconds the payment may show a change.
     pollerctl(hinted, "poll", intent)
     assert hinted.api.watch(intent)["state"] == "open"
-    assert "payment.paid" in pollerctl(hinted, "follow", intent).stdout
+    told = pollerctl(hinted, "follow", intent, *start).stdout
+    assert ("payment.paid" in told) != is_resumed
     assert hinted.api.watch(intent)["state"] == "closed"
 
 

@@ -69,7 +69,8 @@ struct Follow: AsyncParsableCommand {
     /// Prints the events of some watches, from a given run on, until each is closed.
     ///
     /// A watch may have been reopened since the event that closed it, so it is read once each watch has
-    /// such an event: when the first event is printed, the follower has read all of the history.
+    /// such an event, at `after` or later: when the first event is printed, the follower has read all of
+    /// the history.
     static func untilClosed(
         _ runs: [WatchName: Int],
         client: PollerClient,
@@ -78,6 +79,8 @@ struct Follow: AsyncParsableCommand {
         types: [String] = []
     ) async throws {
         var open = Set(runs.keys)
+        // The last events, of watches that they have closed.
+        var closings: [WatchName: Received<Event>] = [:]
         // A watch that closed before this seq has no further events. Types are filtered here rather
         // than by the server, so the event that closes a watch arrives whatever its type.
         for name in runs.keys {
@@ -88,13 +91,26 @@ struct Follow: AsyncParsableCommand {
                 throw ExitCode(1)
             }
             if !watch.isOpen, watch.seq <= after { open.remove(name) }
+            if watch.isOpen, after > 0, watch.seq == after {
+                closings[name] = try await client.closing(name, at: after)
+            }
         }
-        guard !open.isEmpty else { return }
-        // The last events, of watches that they have closed.
-        var closings: [WatchName: Received<Event>] = [:]
-        let events = client.follow(Array(runs.keys), after: after)
+        var events = client.follow(Array(runs.keys), after: after)
             .onOutage { Failure.report(outage: $0, of: client.url) }
-        for try await item in events {
+            .makeAsyncIterator()
+        while true {
+            // Only then, because it may wait for the end of a run without events.
+            if open.allSatisfy({ closings[$0] != nil }) {
+                for (name, last) in closings where open.contains(name) {
+                    if try await client.hasEnded(name, with: last) {
+                        open.remove(name)
+                    } else {
+                        closings[name] = nil
+                    }
+                }
+                if open.isEmpty { return }
+            }
+            guard let item = try await events.next() else { return }
             guard case .event(let event) = item else {
                 show(item, json: json)
                 continue
@@ -103,16 +119,6 @@ struct Follow: AsyncParsableCommand {
             guard let name, event.run >= runs[name] ?? 0 else { continue }
             if matches(event.type, types) { event.show(json: json) }
             closings[name] = event.closedReason == nil ? nil : event
-            // Only then, because it may wait for the end of a run without events.
-            guard open.allSatisfy({ closings[$0] != nil }) else { continue }
-            for (name, last) in closings where open.contains(name) {
-                if try await client.hasEnded(name, with: last) {
-                    open.remove(name)
-                } else {
-                    closings[name] = nil
-                }
-            }
-            if open.isEmpty { return }
         }
     }
 
