@@ -1,5 +1,6 @@
 """Tests that the console answers the common questions of support and operators in at most two steps."""
 
+import json
 import re
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -256,6 +257,16 @@ def test_a_range_of_dates_and_everything_found_as_a_table(front, console):
     console.wait(lambda: console.js("window.saved"), "it is saved")
     assert console.js("window.saved") == ["payments.csv", "blob:"]
     assert console.js("window.asked") == ["v1/watches?q=order%3DDATES-1&format=csv"]
+
+
+def test_a_delay_is_marked_only_beyond_the_limit_that_the_server_reports(front, console):
+    stats = front.shop.call("GET", "/v1/stats") | {"oldest_overdue_ms": 90_000}
+    colour = "document.querySelector('[data-key=\"tile Overdue\"] strong')?.className"
+    for late_after_ms, wanted in [(15_000, "bad"), (603_000, ""), (75_000, "bad")]:
+        console.open("#/late")
+        console.js(ANSWERED % ('"v1/stats"', repr(json.dumps(stats | {"late_after_ms": late_after_ms}))))
+        console.press("g", "o")
+        console.wait(lambda wanted=wanted: console.js(colour) == wanted, f"the colour is {wanted!r}")
 
 
 def test_suppressed_addresses_are_listed_and_lifted(front, console):

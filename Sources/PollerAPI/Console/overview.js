@@ -90,7 +90,7 @@ function tiles({ stats, deliveries, lanes, endpoints, quarantine }) {
   const counts = [
     ...(stats ? [
       ["Open", count(stats.watches.pending + stats.watches.leased), "", "#/payments?q=state%3Dopen"],
-      ["Overdue", late > 2000 ? span(late) : "0 s", late > 60000 ? "bad" : late > (stats.late_after_ms ?? 15000) ? "careful" : "", "#/lanes"],
+      ["Overdue", late > 2000 ? span(late) : "0 s", late <= (stats.late_after_ms ?? 15000) ? "" : late > 60000 ? "bad" : "careful", "#/lanes"],
       ["Undelivered", count(stats.watches.undelivered + stats.deliveries.pending), "", "#/deliveries"],
       ["Workers", count(stats.workers), stats.workers ? "" : "bad", "#/processes"],
       ["Notifiers", count(stats.notifiers), stats.notifiers ? "" : "bad", "#/processes"],
