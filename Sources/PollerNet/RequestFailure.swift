@@ -29,7 +29,7 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case reset
         /// The response exceeds the limit.
         case tooLarge
-        /// The response is not valid HTTP, or the client has no room.
+        /// Another cause, such as a response that is not valid HTTP, or too many requests that wait for a connection.
         case other
         /// The process is shutting down.
         case cancelled

@@ -91,7 +91,9 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
         )
     }
 
-    /// Reads a charge; `share` is the number of requests that divide the time limit equally.
+    /// Reads a charge.
+    ///
+    /// `share` divides the time limit of this request. A later request of the poll has its own limit.
     private func ask(
         _ charge: ChargeID,
         of watch: Watch,
@@ -129,7 +131,7 @@ struct UpstreamReads<Provider: Upstream>: Sendable {
 
     /// Whether the poll ends with an answer about the charge: the charge has changed, or must be read again.
     ///
-    /// If the key may not read the charge, or the answer cannot be read, the poll continues with the source.
+    /// If the key may not read the charge, or its answer cannot be read, the poll ends with the source.
     private func isLast(
         _ result: PollResult,
         of charge: ChargeID,

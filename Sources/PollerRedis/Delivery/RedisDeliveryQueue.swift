@@ -55,7 +55,7 @@ package struct RedisDeliveryQueue: DeliveryQueue, MarkWatermarkStore, LaneContro
         await mark(deliveries, permission: unreachable.requestPermission)
     }
 
-    /// Marks in the partitions that may be requested; each is asked for once.
+    /// Marks in the partitions that `permission` allows, which is called once for each.
     private func mark(
         _ deliveries: [DeliveryMark],
         permission: (Int) -> RequestPermission

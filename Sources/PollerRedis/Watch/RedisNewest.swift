@@ -106,9 +106,9 @@ struct CreationPosition: ListPosition, Hashable {
     let entry: String
 
     var id: ItemID { ItemID(unchecked: String(entry.dropFirst(Self.headLength))) }
-    /// The creation time of the item.
+    /// The creation time of the item in its entry.
     ///
-    /// It is the time in the record of the item, whose entry changes with it.
+    /// If the record has another time, the item was started again after the entry was read, and has a new entry.
     var createdAt: Timestamp? { Timestamp(stored: entry.prefix(13)) }
 
     private init() { entry = "" }

@@ -39,7 +39,7 @@ struct SandboxRefund: OwnedObject, Codable {
     let currency: String
     let created: Int
     let reason: String?
-    /// The receiver Source that lacks the customer's account; `nil` if the refund needs none.
+    /// The receiver Source that lacks the customer's account; `nil` if the refund waits for none.
     let waitsForSource: String?
     var metadata: [String: String]
     /// `pending`, `requires_action`, `succeeded`, `failed` or `canceled`.
