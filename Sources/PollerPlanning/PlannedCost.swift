@@ -88,7 +88,7 @@ package enum PlannedCost: String, Hashable, Sendable, CaseIterable {
             Entry(
                 value: 300,
                 unit: "bytes",
-                source: "estimate: closed.payment, without the fold of its log"
+                source: "estimate: closed.payment, without its compacted log"
             )
         case .redisEmpty: Entry(value: 2.45e6, unit: "bytes", source: "ops/plan")
         case .redisAllocated: Entry(value: 1.13, unit: "of the bytes of keys", source: "ops/plan")
