@@ -521,7 +521,7 @@ let package = Package(
             dependencies: [
                 "SafeNumbers",
                 "JSONText", "PollerOperations", "PollerPayments", "PollerWatches",
-                "PollerDeliveries", "Poller", "PollerHints", "PollerQueue", "PollerIdentity",
+                "Poller", "PollerHints", "PollerQueue", "PollerIdentity",
                 "PollerNet", "PollerRedis",
                 "PollerTesting",
                 "PollerUpstreams", "RedisClient", "StripeAPI", "StripeSandbox", httpClient, nioCore,
