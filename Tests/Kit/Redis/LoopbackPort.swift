@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Finds free ports on 127.0.0.1.
 ///
@@ -10,13 +11,16 @@ enum LoopbackPort {
     private static let busOffset = 10_000
     /// The most ports tried: nearly all are free.
     private static let attemptsMax = 100
+    /// The ports found so far, of which none is found again: the port of a killed server stays closed.
+    private static let found = Mutex<Set<Int>>([])
 
     /// Returns a free port, whose bus port is also free if requested.
     static func find(withClusterBus: Bool) throws -> Int {
         for _ in 0..<attemptsMax {
             let port = Int.random(in: range)
             guard isFree(port) else { continue }
-            if !withClusterBus || isFree(port + busOffset) { return port }
+            guard !withClusterBus || isFree(port + busOffset) else { continue }
+            if found.withLock({ $0.insert(port).inserted }) { return port }
         }
         throw RedisServerProcess.Failure(description: "no free port in \(attemptsMax) tries")
     }
