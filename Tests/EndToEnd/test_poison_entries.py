@@ -51,6 +51,10 @@ def supervised(cluster: Cluster, role: Role, trap: str, ages: bool = True):
     # A backtrace takes many seconds on a busy machine.
     role.env = role.env | {"POLLER_PLANTED_TRAP": trap, "SWIFT_BACKTRACE": "enable=no"}
     role.kill9()
+    # The process may have been working on an entry, which the next one would leave alone for a minute.
+    with cluster.redis.client() as client:
+        for key in client.keys("poller:P{*"):
+            client.delete(key)
     role.start()
 
     def watch() -> None:
