@@ -200,9 +200,11 @@ class Watched:
         self.shop.call("POST", "/v1/quarantine/entries/replay%3A0%3Aep_x/dismiss")
         self.shop.receivers.mended |= {"/bad", "/down"}
         self.shop.call("POST", f"/v1/endpoints/{self.bad}/replay")
-        # A requested retry is sent even though the circuit is open, and its success closes the circuit.
+        # A requested retry is sent even though the circuit is open, and its success closes the circuit. So does a probe
+        # of the open circuit, during which a retry is rejected.
         (waiting, *_) = self.shop.call("GET", f"/v1/deliveries?endpoint={self.down}&limit=1")["data"]
-        self.shop.call("POST", f"/v1/deliveries/{waiting['id']}/retry")
+        retried = requests.post(f"{self.cluster.api.url}/v1/deliveries/{waiting['id']}/retry", timeout=20)
+        assert retried.ok or retried.json()["code"] == "delivery_busy", retried.text
         self.shop.call("DELETE", f"/v1/endpoints/{self.gone}")
 
         def is_well() -> bool:
