@@ -56,6 +56,7 @@ struct GatewayChannel: ServerChildChannel {
             try tls?.add(to: channel)
             let upgrader = NIOTypedWebSocketServerUpgrader<Void>(
                 maxFrameSize: gateway.limits.frameBytesMax,
+                enableAutomaticErrorHandling: false,
                 shouldUpgrade: { channel, _ in
                     let headers: HTTPHeaders = ["Sec-WebSocket-Protocol": Handshake.subprotocol]
                     return channel.eventLoop.makeSucceededFuture(headers)

@@ -30,7 +30,7 @@ struct FrameLimitTests {
     }
 
     @Test(
-        "a frame of any type over the limit closes with `rateLimited`, and reading stops",
+        "a frame of any type over the limit closes with `rateLimited`, and later frames are dropped",
         arguments: [WebSocketOpcode.ping, .pong, .text, .continuation]
     )
     func closes(opcode: WebSocketOpcode) throws {

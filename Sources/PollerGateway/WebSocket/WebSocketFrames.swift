@@ -5,7 +5,7 @@ import NIOWebSocket
 ///
 /// | checked by | subject |
 /// |---|---|
-/// | NIO's decoder | lengths, control frames that are whole and at most 125 bytes |
+/// | NIO's decoder, `FrameErrorHandler` | lengths, control frames that are whole and at most 125 bytes |
 /// | `FrameValidator` | masks, reserved bits, opcodes (RFC 6455 §5.1, §5.2) |
 /// | NIO's aggregator, `FrameErrorHandler` | the order, number and total size of fragments |
 /// | this | UTF-8, close codes (§5.5.1, §7.4, §8.1) |
@@ -152,8 +152,7 @@ final class SharedFrameCount {
 /// Ends the connection at an invalid frame, and at a frame over the client's rate limit.
 ///
 /// Invalid are an unmasked frame, a reserved bit and an unknown opcode (RFC 6455 §5.1, §5.2). Only an extension, or a
-/// peer that is no WebSocket client, would send them. After the end nothing more is read, and further data stays in the
-/// socket.
+/// peer that is no WebSocket client, would send them. After the end further frames are dropped.
 private final class FrameValidator: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
@@ -197,24 +196,26 @@ private final class FrameValidator: ChannelInboundHandler {
     }
 }
 
-/// Ends a connection with mismatched or too many fragments.
+/// Ends a connection with a frame that NIO cannot read, or with mismatched or too many fragments.
 private final class FrameErrorHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        switch error as? NIOWebSocketFrameAggregator.Error {
-        case .accumulatedFrameSizeIsTooLarge, .tooManyFragments:
+        switch error {
+        case NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
+            NIOWebSocketFrameAggregator.Error.tooManyFragments,
+            NIOWebSocketError.invalidFrameLength:
             Self.end(context, .messageTooLarge)
-        case .some: Self.end(context, .protocolError)
-        // NIO's handler answers errors of the decoder.
-        case nil: break
+        case is NIOWebSocketFrameAggregator.Error, is NIOWebSocketError:
+            Self.end(context, .protocolError)
+        default: break
         }
         context.fireErrorCaught(error)
     }
 
-    /// Sends the close frame and closes the socket without waiting, because the peer breaks the rules.
+    /// Sends the close frame and ends the connection without waiting for the answer, because the peer breaks the rules.
     static func end(
         _ context: ChannelHandlerContext,
         _ code: WebSocketErrorCode,
@@ -227,6 +228,41 @@ private final class FrameErrorHandler: ChannelInboundHandler {
         data.writeString(reason)
         let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
         let channel = context.channel
-        context.writeAndFlush(NIOAny(frame)).whenComplete { _ in channel.close(promise: nil) }
+        context.writeAndFlush(NIOAny(frame)).whenComplete { _ in InputDrain.begin(channel) }
+    }
+}
+
+/// Reads and drops what a client still sends after our close frame, so that the client can read that frame.
+///
+/// A socket that is closed with unread input resets the connection, and the client then loses the close frame that it
+/// has not read yet (RFC 6455 §7.1.1, RFC 9112 §9.6). The socket is closed when the client has closed its side, after
+/// ``readsMax`` or after ``timeout``.
+private final class InputDrain: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    /// The maximum of dropped reads, 1 MiB: far more than a client sends before it reads the close frame.
+    private static let readsMax = 256
+    private static let timeout = TimeAmount.seconds(2)
+
+    private var reads = 0
+
+    /// Ends our side of the connection, and starts to drop the client's.
+    static func begin(_ channel: any Channel) {
+        let drain = InputDrain()
+        guard (try? channel.pipeline.syncOperations.addHandler(drain, position: .first)) != nil
+        else { return }
+        channel.close(mode: .output, promise: nil)
+        try? channel.syncOptions?.setOption(.autoRead, value: true)
+        channel.eventLoop.scheduleTask(in: timeout) { channel.close(promise: nil) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        reads += 1
+        if reads > Self.readsMax { context.close(promise: nil) }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
     }
 }

@@ -111,7 +111,7 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
         guard error is NIOWebSocketError || error is NIOWebSocketFrameAggregator.Error else {
             return cut()
         }
-        // NIO's handler sends a close frame with the reason, and the socket is closed after it.
+        // `FrameErrorHandler` sends a close frame with the reason, and closes the socket after it.
         session.closeReceived()
         connection?.finish(with: [], discarding: true)
         connection?.cut(after: gateway.limits.closeTimeout)

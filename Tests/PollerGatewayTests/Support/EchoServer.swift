@@ -53,6 +53,7 @@ struct EchoServer: ServerChildChannel {
         channel.eventLoop.makeCompletedFuture {
             let upgrader = NIOTypedWebSocketServerUpgrader(
                 maxFrameSize: Self.messageBytesMax,
+                enableAutomaticErrorHandling: false,
                 shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
                 upgradePipelineHandler: { channel, _ in
                     channel.eventLoop.makeCompletedFuture {
