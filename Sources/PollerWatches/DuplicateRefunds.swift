@@ -10,7 +10,9 @@ package import PollerQueue
 /// the refund is pending          ─▶ refund.pending, and payment.refunded once it has succeeded
 /// ```
 ///
-/// *What is refunded*: the later payments (``OrderPayment/alsoPaidBy``); the first one stays.
+/// *What is refunded*: the later payments (``OrderPayment/alsoPaidBy``); the first one stays. An order counts watches:
+/// if it has both an intent or a source and the charge of it, it seems to be paid twice. Their charge is the same then,
+/// and is not refunded.
 ///
 /// *Exactly once*: after a crash before the acknowledgement of the outbox entry, the next reader handles it, and a
 /// second hint finds the payment refunded. After a crash between refund and commit the watch stays open, and the next
@@ -51,17 +53,10 @@ package struct DuplicateRefunds: Sendable {
         guard concerns(event), let name = event.order else { return [] }
         let key = OrderKey(account: event.key.account, order: name)
         var unreachable: [WatchKey] = []
-        for duplicate in try await orders.duplicates(of: key) {
+        for duplicate in try await orders.order(key)?.summary.alsoPaidBy ?? [] {
             let isHinted = try await watches.hint(duplicate, of: .money)
             if !isHinted { unreachable.append(duplicate) }
         }
         return unreachable
-    }
-}
-
-extension OrderService {
-    /// Returns the attempts that paid an order that was already paid.
-    package func duplicates(of key: OrderKey) async throws(StoreError) -> [WatchKey] {
-        try await order(key)?.summary.alsoPaidBy ?? []
     }
 }

@@ -88,6 +88,33 @@ def test_a_second_payment_within_one_second_is_refunded(chaos, wishing):
         assert payment_state(cluster, first) == "paid" and order_of(cluster, order)["paid_by"] == first
 
 
+def test_a_payment_watched_twice_is_not_refunded(chaos, wishing):
+    """The shop watches an intent and then its charge for the same order, or the other way round."""
+    cluster: Cluster = chaos(workers=1, listen=False, env=wishing)
+    for order, is_charge_first in (("D-8", False), ("D-9", True)):
+        intent = cluster.sandbox.create_intent(1099)
+        cluster.sandbox.authorise(intent)
+        paid = wait_until(lambda: paid_intent(cluster, intent), 60, f"{intent} is paid")
+        pair = [intent, paid["latest_charge"]]
+        for source in reversed(pair) if is_charge_first else pair:
+            watch(cluster, source, order)
+            wait_until(lambda: payment_state(cluster, source) == "paid", 60, f"{source} is paid")
+        (second,) = wait_until(lambda: order_of(cluster, order).get("also_paid_by"), 60, "the order seems paid twice")
+        wait_until(lambda: any(second in line for line in not_refunded(cluster)), 60, "the refund is rejected")
+        assert all("the same charge" in line for line in not_refunded(cluster))
+        assert refunds_of(cluster, pair[1]) == [] and {payment_state(cluster, source) for source in pair} == {"paid"}
+
+
+def paid_intent(cluster: Cluster, intent: str) -> dict | None:
+    found = cluster.sandbox._stripe("GET", f"/v1/payment_intents/{intent}")
+    return found if found["status"] == "succeeded" else None
+
+
+def not_refunded(cluster: Cluster) -> list[str]:
+    log = cluster.workers[0].stderr()
+    return [line for line in log.splitlines() if "a duplicate payment was not refunded" in line]
+
+
 def test_a_rejected_refund_is_not_reported_as_made(chaos, wishing):
     cluster: Cluster = chaos(workers=1, listen=False, env=wishing)
     error = {"error": {"type": "invalid_request_error", "code": "charge_disputed", "message": "no"}}
@@ -97,9 +124,8 @@ def test_a_rejected_refund_is_not_reported_as_made(chaos, wishing):
     wait_until(lambda: cluster.api.watch(second)["run"] > 1, 60, "polled for its refund")
     wait_until(lambda: cluster.api.watch(second)["state"] == "closed", 60, "closed")
     assert payment_state(cluster, second) == "paid" and refunds_of(cluster, charges_of(cluster, second)[0]["id"]) == []
-    log = cluster.workers[0].stderr()
-    told = [line for line in log.splitlines() if "a duplicate payment was not refunded" in line]
-    assert told and all(second in line and "D-7" in line and "charge_disputed" in line for line in told), log[-2000:]
+    told = not_refunded(cluster)
+    assert told and all(second in line and "D-7" in line and "charge_disputed" in line for line in told), told
 
 
 def test_refunds_of_duplicates_are_disabled_by_default(chaos):

@@ -35,8 +35,12 @@ package struct RefundFollowUp: FollowUp {
         func postponed(_ reason: String, _ retryAfter: Duration? = nil) -> PollOutcome {
             .refundPostponed(seen, reason, retryAfter: retryAfter)
         }
+        let first: WatchKey
         do throws(StoreError) {
-            guard try await orders.duplicates(of: key).contains(watch.key) else { return outcome }
+            guard let paid = try await orders.order(key)?.summary, let counted = paid.paidBy,
+                paid.alsoPaidBy.contains(watch.key)
+            else { return outcome }
+            first = counted
         } catch {
             return postponed("order \(key.order) could not be read: \(error)")
         }
@@ -58,6 +62,7 @@ package struct RefundFollowUp: FollowUp {
         }
         let refunded = await charger.refundDuplicate(
             watch,
+            of: first,
             charge: charge,
             object: object,
             timeout: limit

@@ -37,9 +37,11 @@ package protocol Charger: Sendable {
 
     /// Refunds the rest of a charge that paid an order a second time, exactly once for any number of calls.
     ///
+    /// `first` is the attempt whose payment stays. If both watches show the same charge, nothing is refunded.
     /// `charge` is its ID, if known; `object` is the object of the watch, just read.
     func refundDuplicate(
         _ watch: Watch,
+        of first: WatchKey,
         charge: ChargeID?,
         object: RawJSON,
         timeout: Duration
@@ -56,6 +58,7 @@ extension Charger {
     /// Refuses every refund, as the default of a charger without refunds.
     package func refundDuplicate(
         _ watch: Watch,
+        of first: WatchKey,
         charge: ChargeID?,
         object: RawJSON,
         timeout: Duration

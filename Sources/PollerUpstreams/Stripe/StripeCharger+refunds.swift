@@ -17,6 +17,8 @@ import StripeAPI
 // | 2xx, and the bank has already returned it | `failed` |
 // | any other | `refused` |
 //
+// A payment that the order counts twice, as an intent or a source and as its charge, is `refused` without a request.
+//
 // *Source*: <https://docs.stripe.com/api/refunds/create>,
 // <https://docs.stripe.com/error-codes#charge-already-refunded>.
 
@@ -25,11 +27,16 @@ extension StripeCharger {
 
     package func refundDuplicate(
         _ watch: Watch,
+        of first: WatchKey,
         charge: ChargeID?,
         object: RawJSON,
         timeout: Duration
     ) async -> RefundResult {
         let end = elapsed() + timeout
+        let same = "it is the same charge as that of \(first.source); watch only one of them"
+        if Self.areSame(first, object) || charge?.description == first.source.description {
+            return .refused(same)
+        }
         guard let order = watch.order, let client = accounts.client(for: watch.key.account) else {
             return .postponed("no API key for this account", retryAfter: Self.refusedPause)
         }
@@ -59,6 +66,9 @@ extension StripeCharger {
         case (_, nil):
             switch await find(watch, object: object, timeout: timeout / 2) {
             case .made(let found):
+                guard found.id.description != first.source.description else {
+                    return .refused(same)
+                }
                 form.append(("charge", "\(found.id)"))
                 refundedCharge = found.id
                 let read = found.object.map { RefundSharing(of: $0, isPlatform: isPlatform) }
@@ -91,6 +101,14 @@ extension StripeCharger {
             }
         } catch {
             return Self.refunded(error)
+        }
+    }
+
+    /// Whether an object is the intent or the source of a charge that is watched too, or the charge of a watched one.
+    private static func areSame(_ first: WatchKey, _ object: RawJSON) -> Bool {
+        let fields = StripeFields(object)
+        return ["payment_intent", "latest_charge", "source"].contains {
+            fields.id($0) == first.source.description
         }
     }
 

@@ -207,7 +207,9 @@ package struct OrderService: Sendable {
     }
 
     /// Reads an order; `nil` for an unknown one.
-    func order(_ key: OrderKey) async throws(StoreError) -> Order? { try await store.order(key) }
+    package func order(_ key: OrderKey) async throws(StoreError) -> Order? {
+        try await store.order(key)
+    }
 
     /// Reads, changes and stores an order, and repeats after a concurrent change.
     ///

@@ -107,7 +107,7 @@ struct DuplicateRefundsTests {
         }
         let twice = try #require(reported.last)
         #expect(twice.type == "order.paid_twice")
-        #expect(try await service.duplicates(of: key) == [members[1]])
+        #expect(try await service.order(key)?.summary.alsoPaidBy == [members[1]])
         func note(_ accounts: Set<AccountID>, _ event: Event) async throws -> [Bool] {
             let refunds = DuplicateRefunds(
                 accounts: { accounts },

@@ -40,6 +40,7 @@ struct FollowUpOrderTests: PaymentFixtures {
 
         func refundDuplicate(
             _ watch: Watch,
+            of first: WatchKey,
             charge: ChargeID?,
             object: RawJSON,
             timeout: Duration

@@ -30,6 +30,12 @@ struct RefundSharingTests {
         #expect(sharing.keySuffix.isEmpty == sharing.form.isEmpty)
     }
 
+    private let first = WatchKey(
+        account: .main,
+        source: SourceID(unchecked: "pi_first"),
+        kind: .paymentIntent
+    )
+
     private func watch(_ id: String, _ kind: SourceKind) -> Watch {
         let start = Timestamp(ms: 1_795_000_000_000)
         return Watch(
@@ -73,6 +79,7 @@ struct RefundSharingTests {
             let object = String(decoding: body, as: UTF8.self)
             let result = await charger.refundDuplicate(
                 watch(id, kind),
+                of: first,
                 charge: ChargeID(unchecked: charge.id),
                 object: RawJSON(unchecked: object),
                 timeout: .seconds(8)

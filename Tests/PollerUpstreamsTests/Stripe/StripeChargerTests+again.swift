@@ -15,10 +15,12 @@ extension StripeChargerTests {
     private func refund(
         _ rig: UpstreamRig,
         _ watch: Watch? = nil,
+        of first: String = "pi_first",
         charge: ChargeID? = nil
     ) async throws -> RefundResult {
         await charger(rig).refundDuplicate(
             watch ?? self.watch(rig.source, order: Self.order),
+            of: WatchKey(account: .main, source: SourceID(unchecked: first), kind: .charge),
             charge: charge,
             object: try await object(rig, rig.source),
             timeout: .seconds(8)
@@ -34,6 +36,22 @@ extension StripeChargerTests {
         let body = "{\"match\":\"\(path)\",\"method\":\"POST\",\"times\":1\(members)}"
         let reply = try await Control(base: rig.base).post("/_sandbox/faults", json: body)
         #expect(reply == 201)
+    }
+
+    @Test("a charge that its order counts twice is not refunded", arguments: [true, false])
+    func same(isKnown: Bool) async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let made = try #require(self.made(try await charge(rig, .whole)))
+            let known = isKnown ? made.id : nil
+            let result = try await refund(rig, of: "\(made.id)", charge: known)
+            guard case .refused(let why) = result else {
+                Issue.record("\(result)")
+                return
+            }
+            #expect(why.contains("the same charge"))
+            #expect(try await refunds(rig).isEmpty)
+        }
     }
 
     @Test("a duplicate charge is refunded in full once, with its reason and order")
