@@ -170,7 +170,7 @@ extension Exchange {
                 done = try await queue.commit(all)
             }
             for (commit, result) in zip(commits, done) { answer.results[commit.index] = result }
-        } catch .unavailable(let reason) {
+        } catch .unavailable(let reason, _) {
             // The worker logs an outage once, because it affects every partition.
             logger.debug("store unavailable, tried again", metadata: ["error": "\(reason)"])
             answer.isUnavailable = true

@@ -264,8 +264,8 @@ package enum CommitResult: Hashable, Sendable {
 package enum StoreError: Error, Hashable, Sendable {
     /// The store was unreachable, or did not answer in time.
     ///
-    /// Whether the operation took effect is unknown; every operation may be repeated.
-    case unavailable(String)
+    /// Every operation may be repeated. `maybeExecuted` is false if the store has certainly not executed it.
+    case unavailable(String, maybeExecuted: Bool = true)
     /// The store is out of memory and rejects new work; leased items can still be committed.
     ///
     /// The client should retry later (503, `Retry-After`).
@@ -292,7 +292,7 @@ extension StoreError: CustomStringConvertible {
     /// The error text for logs and people.
     package var description: String {
         switch self {
-        case .unavailable(let reason): reason
+        case .unavailable(let reason, _): reason
         case .full: "the store is out of memory"
         case .unknownCursor: "the cursor is none of this store's"
         case .outOfOrder(let detail): "an event does not follow the last one: \(detail)"

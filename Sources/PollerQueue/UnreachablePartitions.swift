@@ -56,7 +56,7 @@ where C.Duration == Duration, C.Instant: Sendable {
     ///
     /// - Parameter request: the request; it is cancelled at the time limit, and may have taken effect all the same.
     /// - Returns: the answer.
-    /// - Throws: the error of the request, or ``StoreError/unavailable(_:)`` at the time limit.
+    /// - Throws: the error of the request, or ``StoreError/unavailable(_:maybeExecuted:)`` at the time limit.
     package func probe<Answer: Sendable>(
         _ request: @escaping @Sendable () async throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {

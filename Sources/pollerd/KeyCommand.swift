@@ -110,7 +110,7 @@ struct KeyCreate: AsyncParsableCommand {
                 creation = try await store.create(key, digest: text.digest)
             } catch {
                 // The key may exist, although its answer is lost.
-                if case .unavailable = error { await record(key, "unknown") }
+                if case .unavailable(_, true) = error { await record(key, "unknown") }
                 throw error
             }
             if case .created(let made) = creation { await record(made) }

@@ -65,8 +65,8 @@ final class LongPolls: Sendable {
     /// `waiter` is the client that takes a slot; `nil` for a client that is limited elsewhere. If its key is revoked
     /// meanwhile, the wait ends and the request is rejected.
     /// `interest` selects the events after which to read again.
-    /// Errors: ``StoreError/unavailable(_:)`` within seconds if the store becomes unavailable. No change arrives then,
-    /// and a client that shows live data has to report it.
+    /// Errors: ``StoreError/unavailable(_:maybeExecuted:)`` within seconds if the store becomes unavailable. No change
+    /// arrives then, and a client that shows live data has to report it.
     func first<Found: Sendable>(
         within wait: Duration,
         for waiter: Waiter? = nil,

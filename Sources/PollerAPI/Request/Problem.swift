@@ -129,7 +129,7 @@ extension Problem {
 
     private init(_ error: StoreError, logger: Logger) {
         switch error {
-        case .unavailable(let reason):
+        case .unavailable(let reason, _):
             logger.warning("store unavailable", metadata: ["error": "\(reason)"])
             self.init(
                 .storeUnavailable,

@@ -87,7 +87,7 @@ final class RequestChanges: Sendable {
         do throws(StoreError) {
             return try await change()
         } catch {
-            if case .unavailable = error, isSent() {
+            if case .unavailable(_, true) = error, isSent() {
                 recordAction(target, of: account(), to: ["result": "unknown"])
             }
             throw error

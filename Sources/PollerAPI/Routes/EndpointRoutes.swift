@@ -178,7 +178,7 @@ struct EndpointRoutes {
                 try await backend.store.create(endpoint, request: key, accountMax: accountMax)
             }
         } catch {
-            guard key == nil, case .unavailable = error else { throw error }
+            guard key == nil, case .unavailable(_, true) = error else { throw error }
             throw Problem(
                 .storeUnavailable,
                 "It is unknown whether the endpoint was created: check GET "

@@ -76,7 +76,7 @@ package struct FileEndpoints: Sendable {
         for endpoint in configuredEndpoints {
             do throws(StoreError) {
                 try await body(endpoint)
-            } catch .unavailable(let reason) {
+            } catch .unavailable(let reason, _) {
                 throw failure ?? .unavailable(reason)
             } catch {
                 failure = failure ?? error
@@ -95,7 +95,7 @@ package struct FileEndpoints: Sendable {
             try await each { endpoint throws(StoreError) in
                 if let change = try await apply(endpoint) { report(change) }
             }
-        } catch .unavailable(let reason) {
+        } catch .unavailable(let reason, _) {
             throw .unavailable(reason)
         } catch {
             failure = error

@@ -185,7 +185,9 @@ package struct RedisSuppressionList: SuppressionList {
 
     private func run(_ commands: [RedisCommand]) async throws(StoreError) -> [RedisValue] {
         let replies = try await client.execute(commands)
-        if let error = replies.lazy.compactMap(\.error).first { throw StoreError(.reply(error)) }
+        if let error = replies.lazy.compactMap(\.error).first {
+            throw StoreError(.reply(error)).ofPart
+        }
         return replies
     }
 }

@@ -75,7 +75,7 @@ package struct RedisStreamChannel: DeliveryChannel {
         switch StoreError(error) {
         case .full: "Redis is full"
         case .corrupt(let reason): "Redis refused: \(reason); is the key a stream?"
-        case .unavailable(let reason): "Redis cannot be reached: \(reason)"
+        case .unavailable(let reason, _): "Redis cannot be reached: \(reason)"
         case .unknownCursor, .outOfOrder, .keyMissing: "Redis refused"
         }
     }

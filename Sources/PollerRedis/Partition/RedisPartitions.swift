@@ -32,7 +32,7 @@ package struct RedisPartitions: Sendable {
     ///
     /// With `isDurable`, it returns once as many replicas as ``durability`` requires have the script's writes. It waits
     /// on the connection that wrote them, so the script must always write something. Too few replicas in time are
-    /// ``StoreError/unavailable(_:)``; a repeat is harmless.
+    /// ``StoreError/unavailable(_:maybeExecuted:)``; a repeat is harmless.
     func run(
         _ script: ScriptName,
         partition: Int,
@@ -110,11 +110,18 @@ package struct RedisPartitions: Sendable {
             let arguments = call(group)
             let groupLanes = Set(group.map { lanes[$0] })
             var isElsewhere = false
-            let reply = try await waitingForSplit { () async throws(RedisError) in
-                // When the caller learns that the partition was split, it starts over with the elements left.
-                isElsewhere = groupLanes.contains { keys.partition(of: $0.description) != target }
-                return isElsewhere
-                    ? .null : try await execute(script, target, arguments, isDurable: isDurable)
+            let reply: RedisValue
+            do throws(StoreError) {
+                reply = try await waitingForSplit { () async throws(RedisError) in
+                    // When the caller learns that the partition was split, it continues with the elements left.
+                    isElsewhere = groupLanes.contains {
+                        keys.partition(of: $0.description) != target
+                    }
+                    return isElsewhere
+                        ? .null : try await execute(script, target, arguments, isDurable: isDurable)
+                }
+            } catch {
+                throw left.count < lanes.count ? error.ofPart : error
             }
             if isElsewhere {
                 targets = partitions(of: lanes)
@@ -335,8 +342,7 @@ extension RedisReplyError {
 extension StoreError {
     /// Creates the error that callers of a store get for an error of the client.
     ///
-    /// A script that met a key on its way to another node had read before it wrote, so repeating is safe. Every other
-    /// temporary error means that nothing was executed.
+    /// A script that met a key on its way to another node had read before it wrote, so repeating is safe.
     package init(_ error: RedisError) {
         switch error {
         case .reply(let reply):
@@ -345,13 +351,19 @@ extension StoreError {
             case .other where reply.code == ScriptError.outOfOrder.rawValue:
                 self = .outOfOrder("\(reply)")
             case .other: self = .corrupt("\(reply)")
-            default: self = .unavailable("\(reply)")
+            default: self = .unavailable("\(reply)", maybeExecuted: error.maybeExecuted)
             }
         case .protocolError(let detail), .replyTooLarge(let detail):
             self = .corrupt(detail)
         default:
-            self = .unavailable("\(error)")
+            self = .unavailable("\(error)", maybeExecuted: error.maybeExecuted)
         }
+    }
+
+    /// The error of an operation of several commands, of which others may have been executed.
+    var ofPart: StoreError {
+        guard case .unavailable(let reason, _) = self else { return self }
+        return .unavailable(reason)
     }
 }
 

@@ -32,6 +32,18 @@ package enum RedisError: Error, Sendable, Hashable {
     case closed
 }
 
+extension RedisError {
+    /// Whether the command may have been executed; of a script with a `#!lua` line, a part of it.
+    package var maybeExecuted: Bool {
+        switch self {
+        case .notConnected, .tooManyCommandsInFlight, .closed: false
+        case .connectionLost(let maybeExecuted): maybeExecuted
+        case .timedOut, .cancelled, .replyTooLarge, .protocolError: true
+        case .reply(let error): error.kind.maybeExecuted
+        }
+    }
+}
+
 extension RedisError: CustomStringConvertible {
     /// One sentence for a log line.
     package var description: String {
@@ -163,6 +175,19 @@ extension RedisReplyError.Kind {
         case .readOnly, .tooFewReplicas, .cannotPersist, .outOfMemory, .loginNeeded, .notPermitted,
             .unknownScript, .keysMoved, .other:
             false
+        }
+    }
+
+    /// Whether a command, or a part of a script with a `#!lua` line, may have been executed.
+    ///
+    /// ``tooFewReplicas`` is also the error of a write that too few replicas have confirmed, and a
+    /// permission is checked for each command of a script.
+    var maybeExecuted: Bool {
+        switch self {
+        case .busy, .loading, .readOnly, .masterDown, .clusterDown, .tryAgain, .cannotPersist,
+            .loginNeeded, .unknownScript:
+            false
+        case .tooFewReplicas, .outOfMemory, .notPermitted, .keysMoved, .other: true
         }
     }
 

@@ -133,7 +133,7 @@ struct Cluster: Sendable {
                     ),
                     owner: OwnerID(using: &generator)
                 )
-            } catch StoreError.unavailable(let reason) {
+            } catch StoreError.unavailable(let reason, _) {
                 // Redis is loading its file or failing over, which is temporary.
                 logger.warning("Redis is not ready", metadata: ["error": "\(reason)"])
                 try await Task.sleep(for: .seconds(1))

@@ -259,7 +259,7 @@ struct ConfigurationReload: Service {
             try await change.align(since: state.behind)
             state.behind = []
             state.refusal = nil
-        } catch StoreError.unavailable(let reason) {
+        } catch StoreError.unavailable(let reason, _) {
             // An unavailable store is reported by the connection.
             logger.debug("store not aligned", metadata: ["error": "\(reason)"])
             return

@@ -117,7 +117,9 @@ package final class FaultPlan: Sendable {
             if fault != nil { state.failures += 1 }
             return fault
         }
-        if fault == .refused { throw .unavailable("the plan fails \(operation)") }
+        if fault == .refused {
+            throw .unavailable("the plan fails \(operation)", maybeExecuted: false)
+        }
         let result = try await body()
         let passes = state.withLock { $0.whileInProgress.removeValue(forKey: operation) }
         passes?()

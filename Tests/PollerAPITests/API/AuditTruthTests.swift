@@ -56,7 +56,7 @@ struct AuditTruthTests {
         try await run { api in
             try await enqueue(api, ["src_1", "src_2", "src_3"], account: "acme")
             // A cancellation and its note; the second cancellation fails.
-            api.plan.fail(.other, [.refused], after: 2)
+            api.plan.fail(.other, [.answerLost], after: 2)
             let body = #"{"q":"state=open"}"#
             let answer = try await send(api, .POST, "/v1/watches/batch/cancel", body)
             #expect(answer.status == 503, "\(answer.text)")

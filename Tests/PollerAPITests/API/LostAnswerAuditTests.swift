@@ -72,6 +72,17 @@ struct LostAnswerAuditTests {
         }
     }
 
+    @Test("a change that the store has not executed leaves no entry")
+    func notExecuted() async throws {
+        try await LiveAPI.run(keys: KeyFile(text: Self.keys)) { api in
+            let body = #"{"source":"src_1"}"#
+            #expect(try await send(api, .POST, "/v1/watches", body).status == 201)
+            api.plan.fail(.other, [.refused])
+            #expect(try await send(api, .DELETE, "/v1/watches/src_1").status == 503)
+            #expect(try await send(api, .GET, "/v1/audit").list("data").isEmpty)
+        }
+    }
+
     @Test("lifting an entry of the suppression list has an unknown result")
     func suppressions() async throws {
         let list = MemorySuppressionList()

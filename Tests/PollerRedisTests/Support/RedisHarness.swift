@@ -221,7 +221,8 @@ func withRedisCluster(_ body: (RedisClient) async throws -> Void) async throws {
     try await withClient(of: cluster.url, body)
 }
 
-private func withClient(
+/// Runs `body` with a client of a server.
+func withClient(
     of url: String,
     _ body: (RedisClient) async throws -> Void
 ) async throws {
