@@ -143,6 +143,13 @@ def test_every_kind_of_incident_has_an_alert():
     assert set(ALERTED.values()) <= alerts.keys()
 
 
+def test_the_alert_and_the_history_count_the_same_polls_as_failed():
+    source = (ROOT / "Sources/pollerd/Running/Node+figures.swift").read_text()
+    results = re.findall(r'"(\w+)"', re.search(r"failedPolls = \[(.*?)\]", source, re.S)[1])
+    [ratio] = [rule["expr"] for rule in rules("record") if rule["record"] == "cluster:poller_polls_failed:ratio5m"]
+    assert set(re.search(r'result=~"([^"]+)"', ratio)[1].split("|")) == set(results)
+
+
 def test_commands_of_the_runbook_exist():
     page = (GUIDES / "Runbook.md").read_text()
     told = {command for command in re.findall(r"`((?:pollerctl|pollerd) [^`]+)`", page)}
