@@ -172,7 +172,7 @@ package struct APIServer: Service {
                 reader: reader
             ).routes,
             PayerRoutes(watches: backend.watches, submissions: submissions, reader: reader).routes,
-            OrderRoutes(orders: backend.orders, watches: backend.watches).routes,
+            OrderRoutes(orders: backend.orders, watches: backend.watches, scans: scans).routes,
             EventRoutes(backend: backend, polls: polls, scans: scans).routes,
             TimelineRoutes(backend: backend).routes,
             EndpointRoutes(
@@ -181,7 +181,7 @@ package struct APIServer: Service {
                 deliveries: backend.deliveries,
                 reader: reader
             ).routes,
-            DeliveryRoutes(backend: backend, statusCache: statusCache).routes,
+            DeliveryRoutes(backend: backend, statusCache: statusCache, scans: scans).routes,
             ReplayRoutes(backend: backend, runner: replays, reader: reader).routes,
             LaneRoutes(backend: backend, reader: reader, statusCache: statusCache).routes,
             AccountRoutes(backend: backend).routes,

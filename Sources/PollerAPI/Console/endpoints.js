@@ -21,10 +21,13 @@ const HELD_MAX = 10;
 export async function lastErrors(endpoints) {
   if (!may("deliveries:read")) return new Map();
   const held = endpoints.filter((one) => one.state !== "disabled" && one.health && one.health.circuit !== "closed");
-  return new Map(await Promise.all(held.slice(0, HELD_MAX).map(async ({ id }) => {
+  const errors = new Map();
+  // The server reads one such list of a key at a time, and rejects a key with too many waiting ones.
+  for (const { id } of held.slice(0, HELD_MAX)) {
     const { data } = await collect("v1/deliveries", { endpoint: id, state: "failing", limit: 1 }, { want: 1, rounds: 5 });
-    return [id, data[0]?.last_error];
-  })));
+    errors.set(id, data[0]?.last_error);
+  }
+  return errors;
 }
 
 /** The state of an endpoint; `error` is the error of its last attempt. */

@@ -163,7 +163,7 @@ final class ScanGate: Sendable {
     }
 }
 
-/// Searches through records for lists of watches, within the limits of a key and the process.
+/// Searches through records for lists, within the limits of a key and the process.
 struct Scans: Sendable {
     let watches: any WatchStore
     let gate: ScanGate
@@ -176,8 +176,17 @@ struct Scans: Sendable {
         _ query: ListQuery,
         for caller: Caller
     ) async throws -> ListPage<WatchSnapshot> {
-        guard query.isScan else { return try await watches.list(query) }
-        let page = try await gate.run(for: caller.name) { try await watches.list(query) }
+        try await page(isScan: query.isScan, for: caller) { try await watches.list(query) }
+    }
+
+    /// Returns a page of any list, like ``list(_:for:)``.
+    func page<Item: Sendable>(
+        isScan: Bool,
+        for caller: Caller,
+        _ read: () async throws -> ListPage<Item>
+    ) async throws -> ListPage<Item> {
+        guard isScan else { return try await read() }
+        let page = try await gate.run(for: caller.name, read)
         if caller != .local { rates.charge(key: caller.name, records: page.looked) }
         return page
     }

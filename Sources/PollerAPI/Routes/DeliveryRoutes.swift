@@ -102,6 +102,7 @@ struct DeliveryRoutes {
 
     let backend: APIBackend
     let statusCache: ClusterStatusCache
+    let scans: Scans
 
     var routes: [AnsweredRoute] {
         [
@@ -117,7 +118,9 @@ struct DeliveryRoutes {
     ) async throws -> Response {
         guard let key = wanted.key else {
             let query = wanted.query.narrowed(to: context.caller.accounts)
-            let page = try await backend.deliveries.deliveries(query)
+            let page = try await scans.page(isScan: query.isScan, for: context.caller) {
+                try await backend.deliveries.deliveries(query)
+            }
             return Response(try await wirePage(page, context))
         }
         guard context.caller.accounts.contains(key.account) else {

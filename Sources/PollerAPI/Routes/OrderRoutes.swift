@@ -66,6 +66,7 @@ struct OrderRoutes {
 
     let orders: any OrderStore
     let watches: any WatchStore
+    let scans: Scans
 
     var routes: [AnsweredRoute] {
         [
@@ -78,7 +79,10 @@ struct OrderRoutes {
         guard context.caller.accounts.contains(query.account) else {
             return Response(Page<PollerWire.Order>([]))
         }
-        return Response(try await orders.orders(query).wire(for: context) { $0.wire })
+        let page = try await scans.page(isScan: query.isScan, for: context.caller) {
+            try await orders.orders(query)
+        }
+        return Response(page.wire(for: context) { $0.wire })
     }
 
     private func get(_ key: OrderKey, _ context: APIContext) async throws -> Response {

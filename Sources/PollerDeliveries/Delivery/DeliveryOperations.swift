@@ -105,6 +105,9 @@ package struct DeliveryQuery: Hashable, Sendable {
         )
     }
 
+    /// Whether the query reads many records: no index selects the deliveries of a state or an account.
+    package var isScan: Bool { state != nil || (endpoint == nil && accounts != .all) }
+
     /// Whether a delivery passes the filters.
     package func matches(_ snapshot: DeliverySnapshot) -> Bool {
         (endpoint == nil || endpoint == snapshot.delivery.endpoint)

@@ -57,6 +57,7 @@ package struct RedisOrderStore: OrderStore, RedisItems {
             throw .unknownCursor
         }
         var found: [Order] = []
+        var looked = 0
         for _ in 0..<Self.roundsMax {
             let reply = try await redis.run(
                 .orderList,
@@ -79,11 +80,14 @@ package struct RedisOrderStore: OrderStore, RedisItems {
                 let order = try Self.order(id, query.account, stored)
                 if let order, query.matches(order) { found.append(order) }
             }
+            looked += named.count
             position = parts.dropFirst().map { $0.string ?? "" }
-            if position.last?.isEmpty != false { return ListPage(items: found, next: nil) }
+            if position.last?.isEmpty != false {
+                return ListPage(items: found, next: nil, looked: looked)
+            }
             if found.count >= query.limit { break }
         }
-        return ListPage(items: found, next: Packed.join(position))
+        return ListPage(items: found, next: Packed.join(position), looked: looked)
     }
 
     private static func order(

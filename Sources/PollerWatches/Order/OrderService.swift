@@ -52,6 +52,9 @@ package struct OrderQuery: Hashable, Sendable {
         self.cursor = cursor
     }
 
+    /// Whether the query reads many records, because no index selects the matches.
+    package var isScan: Bool { state != nil || isPaidTwice }
+
     /// Whether an order passes the filters.
     package func matches(_ order: Order) -> Bool {
         let summary = order.summary

@@ -1,5 +1,6 @@
 import PollerIdentity
 import PollerOperations
+import PollerQueue
 import PollerTesting
 import PollerWatches
 import Synchronization
@@ -97,6 +98,31 @@ struct ScanGateTests {
         try await again.value
     }
 
+    @Test("lists of deliveries and orders that may read many records wait in the same queue")
+    func lists() async throws {
+        let keys = try KeyFile(text: "key-of-acme-0123456789ab role=admin account=acme name=acme")
+        let acme = bearer("key-of-acme-0123456789ab")
+        let trail = HeldTrail()
+        try await LiveAPI.run(keys: keys, trailInFront: { _ in trail }) { api in
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                // One runs, and the queue has no place for the last one. Each has a client of its own, because a
+                // shared one opens eight connections.
+                for _ in 0..<ScanGate.waitingPerKeyMax + 2 {
+                    group.addTask { try await api.fetch("/v1/audit", headers: acme).status }
+                }
+                let first = try await group.next()
+                #expect(first == 429)
+                for path in ["/v1/deliveries?state=dead", "/v1/orders?account=acme&state=paid"] {
+                    #expect(try await api.fetch(path, headers: acme).status == 429, "\(path)")
+                }
+                let all = try await api.fetch("/v1/orders?account=acme", headers: acme)
+                #expect(all.status == 200)
+                trail.open()
+                for try await status in group { #expect(status == 200) }
+            }
+        }
+    }
+
     @Test("the records of a search are charged only to its key's rate")
     func cost() throws {
         let clock = ManualClock()
@@ -113,5 +139,25 @@ struct ScanGateTests {
         try rates.admit(key: "shop")
         clock.advance(by: .seconds(2))
         try rates.admit(key: "flood")
+    }
+}
+
+/// An audit trail whose reads last until the test opens it.
+private final class HeldTrail: AuditTrail {
+    private let isOpen = Mutex(false)
+
+    func open() { isOpen.withLock { $0 = true } }
+
+    func note(_ change: AuditedChange) async throws(StoreError) -> PollerOperations.AuditEntry {
+        throw .unavailable("not in this test")
+    }
+
+    func entries(
+        _ query: AuditQuery
+    ) async throws(StoreError) -> ListPage<PollerOperations.AuditEntry> {
+        while !isOpen.withLock({ $0 }), !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        return ListPage(items: [], next: nil)
     }
 }
