@@ -46,6 +46,16 @@ struct SetupTests {
         #expect(try settings(environment).mail != nil)
     }
 
+    @Test("processes differ by the mail relay in use, not by the one of a reloaded file")
+    func capabilities() throws {
+        let none = try settings([:])
+        let relay = try settings([
+            "POLLER_MAIL_FROM": "a@b.example", "POLLER_SMTP_URL": "smtp://127.0.0.1:25",
+        ])
+        #expect(relay.served(sendsMail: false) == none.served(sendsMail: false))
+        #expect(relay.served(sendsMail: true) != none.served(sendsMail: false))
+    }
+
     @Test("a byte order mark is rejected in secrets and ignored in the configuration file")
     func marks() throws {
         let mark = "begins with a byte order mark"

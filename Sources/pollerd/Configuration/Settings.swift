@@ -282,14 +282,15 @@ struct Settings: Sendable {
     /// The time by which a delivery's lease is longer than its attempt.
     static let deliveryMargin = Duration.seconds(15)
 
-    /// A hash of the upstreams, accounts and mail setting that this process serves (``Member/capabilities``).
+    /// Returns a hash of the upstreams and accounts of these settings, and of `sendsMail` (``Member/capabilities``).
     ///
-    /// Processes with equal hashes can do the same work.
-    var served: String {
+    /// Processes with equal hashes can do the same work. A process keeps the mail relay of its start, whatever these
+    /// settings have.
+    func served(sendsMail: Bool) -> String {
         let words =
             sections.upstreams.map { "upstream \($0.name)" }
             + stripeKeys.keys.map { "account \($0)" }
-            + (mail == nil ? [] : ["mail"])
+            + (sendsMail ? ["mail"] : [])
         let hash = words.sorted().joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325) {
             ($0 ^ UInt64(truncatingIfNeeded: $1)) &* 0x100_0000_01b3
         }

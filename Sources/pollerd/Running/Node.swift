@@ -226,7 +226,9 @@ struct Node: Sendable {
             membership: cluster.members,
             member: member,
             loops: loops,
-            capabilities: { [live] in live.now.settings.served },
+            capabilities: { [live, sendsMail = settings.mail != nil] in
+                live.now.settings.served(sendsMail: sendsMail)
+            },
             clock: clock,
             logger: log("heartbeat")
         )
