@@ -14,7 +14,7 @@ final class EndpointHealth: Sendable {
     private let directory: EndpointDirectory
     private let audit: AuditRecorder?
     private let logger: Logger
-    /// The logged warnings, at most one entry for each of the ``Endpoint/countMax`` endpoints.
+    /// The logged warnings, of at most ``Endpoint/countMax`` endpoints.
     private let warned = Mutex<[EndpointID: Set<EndpointVerdict.Warning>]>([:])
 
     /// Creates a monitor of the endpoints of `directory`; `audit` records disabled ones.
@@ -41,7 +41,11 @@ final class EndpointHealth: Sendable {
         metadata["class"] = "\(result.kind.rawValue)"
         switch verdict {
         case .warn(let warning, let why):
-            let isNew = warned.withLock { $0[endpoint.id, default: []].insert(warning).inserted }
+            let isNew = warned.withLock { warned in
+                // Entries of removed endpoints remain until then. At worst a warning is logged again.
+                if warned.count >= Endpoint.countMax, warned[endpoint.id] == nil { warned = [:] }
+                return warned[endpoint.id, default: []].insert(warning).inserted
+            }
             guard isNew else { return }
             logger.warning(
                 "endpoint needs attention from its owner",

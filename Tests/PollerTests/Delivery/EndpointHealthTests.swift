@@ -50,6 +50,30 @@ struct EndpointHealthTests {
         #expect(by == .ourselves, "no person wanted that")
     }
 
+    @Test("each warning is logged once, and those of removed endpoints do not accumulate")
+    func warnings() async throws {
+        let log = RecordedLog()
+        let directory = EndpointDirectory(store: store, logger: Sample.quiet)
+        let health = EndpointHealth(directory: directory, logger: log.logger)
+        let url = try NotifyURL("mailto:a@b.example")
+        func warn(_ number: Int) async {
+            let id = EndpointID(unchecked: "ep_\(number)")
+            await health.record(
+                .failed("answered 500"),
+                of: Endpoint(id: id, account: .main, url: url),
+                LaneOutage(failures: 12, since: VirtualTime.start),
+                now: VirtualTime.start + day
+            )
+        }
+        for number in 0..<Endpoint.countMax { await warn(number) }
+        await warn(0)
+        #expect(log.all.count == Endpoint.countMax)
+        // Others were registered after some had been removed.
+        await warn(Endpoint.countMax)
+        await warn(0)
+        #expect(log.all.count == Endpoint.countMax + 2)
+    }
+
     @Test("410 disables an endpoint at once, and a success never does")
     func gone() async throws {
         let made = try await endpoint()
