@@ -56,7 +56,7 @@ package enum IdentifierSyntax {
         }
     }
 
-    /// Whether a byte may be part of an ID.
+    /// Whether a byte may be part of an ID or a host name: `A–Z a–z 0–9 _ - .`.
     package static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -147,6 +147,18 @@ package struct UpstreamObject: Hashable, Sendable {
         let own = method.flatMap { object?.member($0.name) }
         locale = text("preferred_language", in: own) ?? text("locale", in: own)
     }
+
+    /// Returns a payment of the object, for an event without one.
+    package func payment(_ state: PaymentState, because reason: PaymentReason?) -> Payment {
+        Payment(
+            state: state,
+            amount: amount,
+            amountReceived: state == .paid ? amount ?? .zero : .zero,
+            currency: currency,
+            method: method,
+            reason: reason
+        )
+    }
 }
 
 /// A labelled value.

@@ -53,15 +53,7 @@ package struct HTTPTarget: Hashable, Sendable {
             portText = parts.count == 2 ? parts[1] : nil
             // Parsers differ on a percent sign, a zone ID or a non-ASCII digit, so these are
             // rejected.
-            let isPlain = hostText.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                    UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+            let isPlain = hostText.utf8.allSatisfy(IdentifierSyntax.isAllowed)
             guard isPlain, (1...253).contains(hostText.utf8.count) else { throw Self.badHost }
         }
         host = hostText.lowercased()

@@ -40,7 +40,7 @@ package struct OTLPCollector: Hashable, Sendable {
             // Safe: a split that keeps empty parts has at least one.
             let name = pair[0].filter { $0 != " " }
             let value = pair.count == 2 ? pair[1].trimmed.removingPercentEncoding : nil
-            guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte), let value,
+            guard !name.isEmpty, name.utf8.allSatisfy(IdentifierSyntax.isAllowed), let value,
                 value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
             else {
                 throw InvalidInput(
@@ -107,16 +107,6 @@ package struct OTLPCollector: Hashable, Sendable {
                 wait.map { .seconds(min(max($0, 0), retryAfterMax)) }
             )
         default: return .rejected("answered \(status)")
-        }
-    }
-
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
-            UInt8(ascii: "."):
-            true
-        default: false
         }
     }
 }

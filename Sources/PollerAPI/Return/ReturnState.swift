@@ -184,15 +184,7 @@ struct ReturnUpdate: Hashable {
             return (payment.restated(.unknown), .none)
         }
         let (state, reason) = inherited(snapshot, object)
-        let payment = Payment(
-            state: state,
-            amount: object.amount,
-            amountReceived: state == .paid ? object.amount ?? .zero : .zero,
-            currency: object.currency,
-            method: object.method,
-            reason: reason
-        )
-        return (payment, .none)
+        return (object.payment(state, because: reason), .none)
     }
 
     /// Returns the state and reason derived from the last status, for an event without a payment.

@@ -205,14 +205,6 @@ extension MailOccasion {
             if isUnpaid { (state, step) = (.awaitingCustomer, .chooseMethod) }
         case .stopped, .unknown, .update: break
         }
-        let payment = Payment(
-            state: state,
-            amount: object.amount,
-            amountReceived: state == .paid ? object.amount ?? .zero : .zero,
-            currency: object.currency,
-            method: object.method,
-            reason: reason
-        )
-        return (payment, step)
+        return (object.payment(state, because: reason), step)
     }
 }

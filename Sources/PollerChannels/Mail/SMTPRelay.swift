@@ -114,16 +114,7 @@ package struct SMTPRelay: Hashable, Sendable, CustomStringConvertible {
             guard IPAddress(String(host)) != nil else { throw invalid }
             return (host.lowercased(), port)
         }
-        let isName = host.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
-        guard !host.isEmpty, isName else { throw invalid }
+        guard !host.isEmpty, host.utf8.allSatisfy(IdentifierSyntax.isAllowed) else { throw invalid }
         return (host.lowercased(), port)
     }
 
