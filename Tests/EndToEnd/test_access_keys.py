@@ -21,7 +21,7 @@ def first_key(cluster: Cluster, *options: str) -> str:
     done = subprocess.run(
         [program("pollerd"), "key", "create", *options],
         env=os.environ | {"POLLER_REDIS_URL": cluster.redis.url},
-        capture_output=True, text=True, timeout=30,
+        capture_output=True, text=True, timeout=60,
     )
     assert done.returncode == 0, done.stderr
     [key] = done.stdout.splitlines()
@@ -34,7 +34,7 @@ def ctl(cluster: Cluster, key: str | None, *arguments: str, status: int = 0) -> 
 
 def status(url: str, key: str | None, path: str = "/v1/watches") -> int:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return requests.get(url + path, headers=headers, timeout=30).status_code
+    return requests.get(url + path, headers=headers, timeout=60).status_code
 
 
 def becomes(url: str, key: str | None, wanted: int) -> float:
@@ -49,7 +49,7 @@ def test_the_first_key_closes_every_server_and_a_revoked_key_is_rejected_within_
     urls = [process.address("api") for process in cluster.apis]
     [source] = cluster.sandbox.create_sources(1)
     assert status(urls[0], None) == 200
-    everybody = requests.get(f"{cluster.gateway()}/v1/events/stream", stream=True, timeout=20)
+    everybody = requests.get(f"{cluster.gateway()}/v1/events/stream", stream=True, timeout=60)
     # The first key must be able to create others; otherwise it would lock every user out.
     ctl(cluster, None, "key", "create", "--role", "viewer", status=1)
     admin = first_key(cluster)
@@ -74,7 +74,7 @@ def test_the_first_key_closes_every_server_and_a_revoked_key_is_rejected_within_
 
     def follow() -> requests.Response | None:
         headers = {"Authorization": f"Bearer {viewer}"}
-        answer = requests.get(f"{gateway}/v1/events/stream", headers=headers, stream=True, timeout=20)
+        answer = requests.get(f"{gateway}/v1/events/stream", headers=headers, stream=True, timeout=60)
         return answer if answer.status_code == 200 else None
 
     stream = wait_until(follow, 60, "the gateway knows the key")
@@ -82,11 +82,11 @@ def test_the_first_key_closes_every_server_and_a_revoked_key_is_rejected_within_
         gateway.replace("http://", "ws://") + "/v1/stream",
         subprotocols=["poller.v1.json"], additional_headers={"Authorization": f"Bearer {viewer}"}, proxy=None,
     ) as live:
-        assert json.loads(live.recv(timeout=30))["op"] == "hello"
+        assert json.loads(live.recv(timeout=60))["op"] == "hello"
         ctl(cluster, admin, "key", "revoke", made["id"])
         began = time.monotonic()
         with pytest.raises(ConnectionClosed) as closed:
-            while json.loads(live.recv(timeout=30))["op"] == "bye":
+            while json.loads(live.recv(timeout=60))["op"] == "bye":
                 pass
     assert closed.value.rcvd.reason == "a key is needed that was not revoked"
     assert b"a key is needed that was not revoked" in stream.content
@@ -179,7 +179,7 @@ def test_a_key_bound_to_an_account_cannot_read_or_create_data_of_others(chaos, t
     def foreign() -> requests.Response:
         query = "since=snapshot&source=src_001&account=default"
         headers = {"Authorization": f"Bearer {made['key']}"}
-        return requests.get(f"{cluster.gateway()}/v1/events/stream?{query}", headers=headers, timeout=30)
+        return requests.get(f"{cluster.gateway()}/v1/events/stream?{query}", headers=headers, timeout=60)
 
     # The gateway is a separate process and may learn about the key a moment later.
     wait_until(lambda: foreign().status_code != 401, 60, "the gateway knows the key")
@@ -192,7 +192,7 @@ def test_a_key_bound_to_an_account_cannot_read_or_create_data_of_others(chaos, t
 def test_a_public_bind_without_a_key_says_how_to_make_one(tmp_path, chaos):
     cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
     env = os.environ | cluster.env | {"POLLER_API_BIND": "0.0.0.0:0"}
-    refused = subprocess.run([program("pollerd"), "api"], env=env, capture_output=True, text=True, timeout=30)
+    refused = subprocess.run([program("pollerd"), "api"], env=env, capture_output=True, text=True, timeout=60)
     assert refused.returncode == 78 and "pollerd key create" in refused.stderr
     first_key(cluster)
     with subprocess.Popen([program("pollerd"), "api"], env=env, stdout=subprocess.PIPE, text=True) as opened:
@@ -211,7 +211,7 @@ def test_a_request_with_a_late_body_is_rejected_if_its_key_was_revoked_meanwhile
     host, port = cluster.api.url.removeprefix("http://").split(":")
     open_requests = []
     for path, body in (("/v1/keys", '{"role":"admin"}'), ("/v1/watches", '{"source":"src_1"}')):
-        slow = socket.create_connection((host, int(port)), timeout=30)
+        slow = socket.create_connection((host, int(port)), timeout=60)
         slow.sendall(
             f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\nAuthorization: Bearer {thief['key']}\r\n\r\n{body[:1]}".encode()
@@ -269,6 +269,6 @@ def test_a_key_cannot_create_or_revoke_keys_with_more_rights_than_its_own(chaos)
 def test_creating_a_key_without_redis_fails_and_names_the_setting():
     done = subprocess.run(
         [program("pollerd"), "key", "create"], env=os.environ | {"POLLER_REDIS_URL": "redis://127.0.0.1:1"},
-        capture_output=True, text=True, timeout=30,
+        capture_output=True, text=True, timeout=60,
     )
     assert done.returncode == 69 and "POLLER_REDIS_URL" in done.stderr and not done.stdout

@@ -181,7 +181,7 @@ class Watched:
         """Posts a webhook event as Stripe does, signed `age_s` seconds ago."""
         body = json.dumps({"id": f"evt_{time.time():.0f}", "type": "customer.created", "livemode": False, "data": {"object": {}}}).encode()
         headers = signed_webhook(body, SECRET, age_s)
-        return requests.post(f"{self.api.address('api')}/v1/stripe/webhook", body, headers=headers, timeout=20).status_code
+        return requests.post(f"{self.api.address('api')}/v1/stripe/webhook", body, headers=headers, timeout=60).status_code
 
     def mend_upstream(self) -> None:
         while self.faults:
@@ -203,7 +203,7 @@ class Watched:
         # A requested retry is sent even though the circuit is open, and its success closes the circuit. So does a probe
         # of the open circuit, during which a retry is rejected.
         (waiting, *_) = self.shop.call("GET", f"/v1/deliveries?endpoint={self.down}&limit=1")["data"]
-        retried = requests.post(f"{self.cluster.api.url}/v1/deliveries/{waiting['id']}/retry", timeout=20)
+        retried = requests.post(f"{self.cluster.api.url}/v1/deliveries/{waiting['id']}/retry", timeout=60)
         assert retried.ok or retried.json()["code"] == "delivery_busy", retried.text
         self.shop.call("DELETE", f"/v1/endpoints/{self.gone}")
 
@@ -228,7 +228,7 @@ class Watched:
 
         def ask() -> None:
             while not over.is_set():
-                assert requests.get(url, timeout=20).status_code in (200, 503)
+                assert requests.get(url, timeout=60).status_code in (200, 503)
 
         asking = threading.Thread(target=ask)
         asking.start()

@@ -19,7 +19,7 @@ FILES = {"apple-app-site-association": APPLE, "assetlinks.json": ANDROID}
 def get(cluster: Cluster, name: str) -> requests.Response:
     url = f"{cluster.api_process.address('api')}/.well-known/{name}"
     # Apple and Google send no key and follow no redirects.
-    return requests.get(url, allow_redirects=False, timeout=30)
+    return requests.get(url, allow_redirects=False, timeout=60)
 
 
 def test_configured_files_are_served_byte_for_byte(chaos):
@@ -44,6 +44,6 @@ def test_files_that_are_not_configured_return_404(calm: Cluster, name: str):
 def test_files_that_a_phone_would_ignore_are_rejected_at_startup(variable: str, text: str, advice: str):
     done = subprocess.run(
         [program("pollerd"), "check-config"], env={variable: text, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True,
-        timeout=20,
+        timeout=60,
     )
     assert done.returncode == 78 and variable in done.stderr and advice in done.stderr, done.stderr

@@ -113,7 +113,7 @@ def test_a_key_created_by_pollerd_is_in_the_trail_and_shown_by_follow(closed: Cl
         done = subprocess.run(
             [program("pollerd"), "key", "create", "--role", "viewer", "--name", f"board {len(made)}"],
             env=os.environ | {"POLLER_REDIS_URL": closed.redis.url},
-            capture_output=True, text=True, timeout=30,
+            capture_output=True, text=True, timeout=60,
         )
         assert done.returncode == 0, done.stderr
         made.append(done.stdout.strip())

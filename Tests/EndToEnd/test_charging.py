@@ -336,6 +336,6 @@ def test_workers_killed_between_charge_and_commit_charge_once(chaos):
 def made(cluster: Cluster) -> list[str]:
     """Returns the IDs of the charges so far, as the sandbox lists them."""
     answer = requests.get(
-        cluster.sandbox.url + "/v1/charges?limit=100", auth=(Sandbox.KEY, ""), timeout=30
+        cluster.sandbox.url + "/v1/charges?limit=100", auth=(Sandbox.KEY, ""), timeout=60
     )
     return [charge["id"] for charge in answer.json()["data"]]

@@ -240,7 +240,7 @@ def test_the_mail_sink_prints_readable_mails(tmp_path: Path):
         mail["From"], mail["To"], mail["Subject"] = "shop@example.com", "a@example.com", "Paid – €10.99"
         mail.set_content("Danke schön, " + "Zeile " * 40)
         mail.add_alternative("<p>Danke schön</p>", subtype="html")
-        with smtplib.SMTP("127.0.0.1", int(port), timeout=30) as client:
+        with smtplib.SMTP("127.0.0.1", int(port), timeout=60) as client:
             client.send_message(mail)
         process.line("^Subject: Paid – €10.99$")
         process.line("^Danke schön, Zeile Zeile")

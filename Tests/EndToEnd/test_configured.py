@@ -242,5 +242,5 @@ def check(folder, text: str) -> subprocess.CompletedProcess:
     return subprocess.run(
         [program("pollerd"), "check-config", "--config", str(path)],
         env={"PATH": os.environ["PATH"], "PUBLIC": "pk_test_1", "ACME": "sk_test_1"},
-        capture_output=True, text=True, timeout=30,
+        capture_output=True, text=True, timeout=60,
     )

@@ -90,7 +90,7 @@ def test_regression_4_a_lease_shorter_than_an_attempt_is_rejected():
         [program("pollerd"), "check-config", "--delivery-lease", "30s"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
     )
     assert done.returncode != 0 and "delivery-lease" in done.stderr and "45s" in done.stderr
 

@@ -171,7 +171,7 @@ def test_a_webhook_reopens_a_watch_quarantined_for_unreadable_responses(chaos):
     event = {"id": "evt_1", "object": "event", "type": "source.chargeable", "created": 1, "livemode": False,
              "data": {"object": {"id": source, "object": "source", "status": "chargeable"}}}
     body = json.dumps(event).encode()
-    answer = requests.post(f"http://127.0.0.1:{port}/v1/stripe/webhook", data=body, timeout=30,
+    answer = requests.post(f"http://127.0.0.1:{port}/v1/stripe/webhook", data=body, timeout=60,
                            headers=signed_webhook(body, secret))
     assert answer.ok and answer.json()["hinted"] == 1, answer.text
     watch = cluster.wait_status(source, "chargeable")

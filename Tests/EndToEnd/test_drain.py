@@ -175,7 +175,7 @@ def test_a_role_needs_no_more_rights_than_its_pod_has(calm: Cluster, role: str, 
     try:
         process.line(r"^pollerd ready$")
         admin = process.line(r"^pollerd admin listening on (\S+)$").group(1)
-        assert requests.get(f"{admin}/readyz", timeout=30).status_code == 200
+        assert requests.get(f"{admin}/readyz", timeout=60).status_code == 200
         status = Path(f"/proc/{process.pid}/status").read_text()
         assert "CapBnd:\t0000000000000000" in status and "NoNewPrivs:\t1" in status
         assert process.terminate() == 0

@@ -39,7 +39,7 @@ def test_it_starts_everything_that_a_first_trial_needs(embedded: Role):
     wait_until(lambda: api.watch(source)["status"] == "pending", 60, "polled")
     assert redis.Redis.from_url(redis_url(embedded)).ping()
     # A plain GET reaches the gateway, which requires an upgrade.
-    plain = requests.get(embedded.address("gateway") + "/v1/stream", timeout=30)
+    plain = requests.get(embedded.address("gateway") + "/v1/stream", timeout=60)
     assert plain.status_code in (400, 426)
 
 
@@ -102,12 +102,12 @@ def test_data_is_kept_if_a_folder_is_configured(embedded: Role):
 
 def test_the_sandbox_ends_with_pollerd(embedded: Role):
     sandbox = embedded.address("sandbox")
-    assert requests.get(sandbox + "/_sandbox/clock", timeout=30).ok
+    assert requests.get(sandbox + "/_sandbox/clock", timeout=60).ok
     embedded.kill9()
 
     def is_gone() -> bool:
         try:
-            requests.get(sandbox + "/_sandbox/clock", timeout=30)
+            requests.get(sandbox + "/_sandbox/clock", timeout=60)
             return False
         except requests.ConnectionError:
             return True
@@ -186,7 +186,7 @@ def test_the_user_nobody_can_read_no_secret(embedded: Role, tmp_path: Path):
 
     def as_nobody(command: str) -> str:
         words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "/bin/sh", "-c", command]
-        run = subprocess.run(words, capture_output=True, text=True, timeout=20)
+        run = subprocess.run(words, capture_output=True, text=True, timeout=60)
         return run.stdout + run.stderr
 
     assert "Permission denied" in as_nobody(f"ls {tmp_path}/data")

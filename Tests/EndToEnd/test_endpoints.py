@@ -160,7 +160,7 @@ def test_regression_16_a_hundred_parallel_creations_with_one_key_create_one_endp
     def create(_) -> requests.Response:
         # Separate connections, so that the requests are really concurrent.
         return requests.post(
-            calm.api.url + "/v1/endpoints", json=wish, headers={"Idempotency-Key": "one of a hundred"}, timeout=30
+            calm.api.url + "/v1/endpoints", json=wish, headers={"Idempotency-Key": "one of a hundred"}, timeout=60
         )
 
     with ThreadPoolExecutor(100) as pool:

@@ -29,7 +29,7 @@ def test_a_separate_gateway_sends_listeners_the_events_of_a_notifier(chaos):
     finally:
         listener.close()
 
-    workers = requests.get(cluster.api_process.address("api") + "/v1/workers", timeout=30).json()["data"]
+    workers = requests.get(cluster.api_process.address("api") + "/v1/workers", timeout=60).json()["data"]
     assert sorted(one["roles"] for one in workers) == [["api"], ["gateway"], ["notifier"], ["worker"]]
     # The gateway has neither polled nor delivered.
     assert gateway.metric("poller_deliveries_total") == 0

@@ -11,12 +11,12 @@ def over_websocket(cluster: Cluster, place: str, sources: list[str]) -> tuple[li
     """Returns the events after a cursor until the stream has caught up, and the new cursor."""
     url = cluster.gateway().replace("http://", "ws://") + "/v1/stream"
     with websockets.sync.client.connect(
-        url, subprotocols=["poller.v1.json"], proxy=None, open_timeout=30
+        url, subprotocols=["poller.v1.json"], proxy=None, open_timeout=60
     ) as socket:
         socket.send(json.dumps({"op": "subscribe", "ref": 1, "sources": sources, "from": place}))
         events = []
         while True:
-            frame = json.loads(socket.recv(timeout=20))
+            frame = json.loads(socket.recv(timeout=60))
             if frame["op"] == "subscribed":
                 assert frame["recovered"], frame
             if frame["op"] == "event":

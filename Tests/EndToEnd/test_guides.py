@@ -93,7 +93,7 @@ def test_configuration_files_of_a_guide_are_valid(page: Path, tmp_path: Path):
         (tmp_path / "poller.yaml").write_text(text)
         done = subprocess.run(
             [program("pollerd"), "check-config", "--config", str(tmp_path / "poller.yaml")],
-            env={"PATH": os.environ["PATH"]} | secrets, capture_output=True, text=True, timeout=30,
+            env={"PATH": os.environ["PATH"]} | secrets, capture_output=True, text=True, timeout=60,
         )
         assert done.returncode == 0, done.stderr
 

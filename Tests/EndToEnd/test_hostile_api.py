@@ -98,7 +98,7 @@ def test_a_body_of_ten_megabytes_is_rejected(unchanged: Cluster):
     body = b'{"source": "src_1", "metadata": {"k": "' + b"v" * 10_000_000 + b'"}}'
     address = unchanged.api.url.removeprefix("http://").rsplit(":", 1)
     # Sent over a plain socket, because the server may respond and close before it has read the body.
-    with socket.create_connection((address[0], int(address[1])), timeout=20) as client:
+    with socket.create_connection((address[0], int(address[1])), timeout=60) as client:
         head = (
             f"POST /v1/watches HTTP/1.1\r\nHost: {address[0]}:{address[1]}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"

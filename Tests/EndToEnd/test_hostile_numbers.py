@@ -114,7 +114,7 @@ def test_a_signed_mandate_notification_with_extreme_numbers(cluster: Cluster):
             }},
         }
         body = json.dumps(event).replace('"EXTREME"', extreme).encode()
-        answer = requests.post(f"{cluster.api.url}/v1/stripe/webhook", data=body, timeout=30,
+        answer = requests.post(f"{cluster.api.url}/v1/stripe/webhook", data=body, timeout=60,
                                headers=signed_webhook(body, SECRET))
         assert answer.status_code < 500, answer.text
     works(cluster)

@@ -62,7 +62,7 @@ class Role(Process):
         return self
 
     def admin(self, path: str) -> requests.Response:
-        return requests.get(self.address("admin") + path, timeout=30)
+        return requests.get(self.address("admin") + path, timeout=60)
 
     def metric(self, name: str) -> float:
         """Returns the sum of a metric over all its labels, or 0 if it was never written."""
@@ -291,8 +291,8 @@ class Cluster:
     def wait_status(self, source: str, status: str, timeout_s: float = 60) -> dict:
         def look() -> dict | None:
             response = self.api.request("GET", f"/v1/watches/{source}")
-            if response.status_code == 503 and self._store != "standalone":
-                # A failover takes a few seconds.
+            if response.status_code == 503:
+                # A failover or a restart of Redis takes a few seconds.
                 return None
             assert response.ok, f"{source}: {response.status_code} {response.text[:500]}"
             watch = response.json()

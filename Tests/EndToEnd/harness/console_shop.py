@@ -43,7 +43,7 @@ class Shop:
 
     def call(self, method: str, path: str, **body) -> dict:
         options = {"json": body} if body else {}
-        answer = self._http.request(method, self.cluster.api.url + path, timeout=30, **options)
+        answer = self._http.request(method, self.cluster.api.url + path, timeout=60, **options)
         assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json()
 

@@ -27,4 +27,4 @@ class LossyRelay(HTTPServer):
         with requests.Session() as http:
             http.trust_env = False
             headers = {"Stripe-Signature": request.headers["Stripe-Signature"], "Content-Type": "application/json"}
-            return (http.post(self._target, data=body, headers=headers, timeout=20).status_code,)
+            return (http.post(self._target, data=body, headers=headers, timeout=60).status_code,)
