@@ -141,9 +141,9 @@ def test_a_payment_of_another_account_or_kind_is_found_by_its_id(console_as, fro
     # A payment in quarantine, of an upstream other than Stripe.
     console.open("#/quarantine")
     console.click("BANK-1")
-    console.says("It is in quarantine: not understood 5 times")
+    console.says("It is in quarantine: not understood")
     console.open("#/payments/BANK-1")
-    console.says("It is in quarantine: not understood 5 times")
+    console.says("It is in quarantine: not understood")
     console.open("#/payments/src_nobody_knows")
     console.says("was never watched, or its record has expired")
 
