@@ -39,7 +39,11 @@ def test_forbidden_objects_do_not_block_others_in_their_lane(chaos):
     # No event was recorded about the payments that could not be read.
     for source in forbidden:
         assert cluster.api.events(source) == []
-        assert "credentials refused" in cluster.api.watch(source)["last_error"]
+        # On a busy machine the last poll may have ended with its timeout, and the next one follows within a minute.
+        wait_until(
+            lambda source=source: "credentials refused" in (cluster.api.watch(source).get("last_error") or ""),
+            120, "the reason is shown",
+        )
     # The lane's circuit stays closed, so only the doctor reports the problem.
     checks = {check["name"]: check for check in cluster.api.get("/v1/doctor")["checks"]}
     assert checks["credentials"]["status"] == "warning", checks["credentials"]
