@@ -111,9 +111,10 @@ def test_a_slow_bank_decision_is_awaited(calm: Cluster):
         calm.wait_status(source, "pending")
         calm.sandbox.authorise(source)
         closed(calm, source)
-        assert types(calm, source) == [
-            "source.pending", "source.chargeable", "charge.pending", "source.consumed", last,
-        ]
+        told = types(calm, source)
+        assert told[:3] == ["source.pending", "source.chargeable", "charge.pending"], told
+        # If the bank decides before the next poll, its decision may be reported first.
+        assert sorted(told[3:]) == sorted(["source.consumed", last]), told
         word = "payment.paid" if last == "charge.succeeded" else "payment.failed"
         assert payment_events(calm, source) == ["payment.authorised", "payment.processing", word]
         events = events_of_charge(calm, source)
@@ -124,10 +125,10 @@ def test_a_slow_bank_decision_is_awaited(calm: Cluster):
 
 def test_a_bank_decision_after_the_deadline_is_reported(calm: Cluster):
     source = create(calm, type="sofort", **{"sofort[country]": "DE", "owner[name]": "pending_charge"})
+    # Approved before, because the watch lasts only four seconds.
+    calm.sandbox.authorise(source)
     answer = calm.api.enqueue(source, charge=True, policy="interactive", timeout="4s")
     assert answer.status_code in (200, 201), answer.text
-    calm.wait_status(source, "pending")
-    calm.sandbox.authorise(source)
     calm.wait_status(source, "consumed")
     (charge,) = charges_of(calm, source)
     # The payment time is over, plus half as much again. The payer has paid, and the bank is still processing.
