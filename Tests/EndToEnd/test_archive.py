@@ -77,7 +77,7 @@ def test_payments_of_a_lost_store_are_restored(hinted: Cluster, tmp_path: Path):
     hinted.wait_status(failed, "pending")
     hinted.wait_status(waiting, "pending")
     hinted.set_status(failed, "failed")
-    hinted.wait_delivered([failed])
+    hinted.wait_delivered([failed, waiting])
     before = {source: shown(hinted, source) for source in (klarna, failed)}
     assert all(each["watch"]["state"] == "closed" and each["story"] for each in before.values())
     file = tmp_path / "archive.ndjson"
