@@ -76,7 +76,9 @@ def test_refunds_are_each_reported_once_without_polls_between_them(hinted: Clust
     statuses = [event["type"] for event in hinted.api.events(source) if not is_beside(event)]
     assert len(statuses) == len(set(statuses)), statuses
     time.sleep(3)
-    assert len(hinted.sandbox.polls(source)) - looks <= 8
+    # Each of four events reopens the watch for at most three polls, and a poll is repeated if an event comes during it.
+    # A watch that is polled constantly gets sixty.
+    assert len(hinted.sandbox.polls(source)) - looks <= 16
 
 
 @pytest.mark.parametrize("is_resumed", [False, True])

@@ -97,6 +97,8 @@ def test_a_url_of_an_upstream_is_watched_until_it_is_final(cluster: Cluster, ban
     again = cluster.api.enqueue("pay-1", account="bank", kind="http")
     assert again.json()["outcome"] == "restarted" and again.json()["run"] == 2
     assert by_url(cluster, url, source="pay-1", account="bank", kind="http").json()["id"] == made["id"]
+    # Its last run ends before another test counts requests.
+    wait_until(lambda: watch(cluster, "pay-1")["state"] == "closed", 60, "it is polled again")
 
 
 def test_an_upstream_can_map_its_response_to_a_payment(cluster: Cluster, bank: Bank):
