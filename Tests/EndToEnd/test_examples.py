@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from harness.cluster import Cluster
+from harness.commands import whole_lines
 from harness.process import Process
 from harness.waiting import wait_until
 
@@ -14,7 +15,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "ops" / "examples"
 
 
 def lines(process: Process) -> list[str]:
-    return process.stdout().splitlines()
+    return whole_lines(process.stdout())
 
 
 def start(cluster: Cluster, request, command: list[str], env: dict[str, str] | None = None):
