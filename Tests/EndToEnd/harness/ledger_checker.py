@@ -9,7 +9,8 @@ from .statements import Statement
 class LedgerChecker:
     """Collects every violation; `counts` has them by kind: `false`, `doubled`, `untold`, `charged_twice`.
 
-      look_ms: the longest duration of a poll. An event's statement was true at some moment of its poll.
+      look_ms: the longest duration of a poll, which is its lease: it may have several requests. An event's statement
+        was true at some moment of its poll.
       stale_ms: the longest lag of a page or an API answer.
       carried_ms: the greatest age of a payment state that a status event repeats. An earlier poll of
         the charge determined the state, while this poll read only the source.
@@ -21,7 +22,7 @@ class LedgerChecker:
     ROUNDING_MS = 5
 
     def __init__(
-        self, ledger: Ledger, look_ms: float = 2000, stale_ms: float = 20_000, carried_ms: float = 5000,
+        self, ledger: Ledger, look_ms: float = 3000, stale_ms: float = 20_000, carried_ms: float = 5000,
         by_time: bool = True,
     ):
         self.violations: list[str] = []
