@@ -81,10 +81,16 @@ class Process:
         return wait_until(look, timeout_s, f"{self.name} prints /{pattern}/")
 
     def stdout(self) -> str:
-        return self.out.read_text(errors="replace")
+        return self._written(self.out)
 
     def stderr(self) -> str:
-        return self.err.read_text(errors="replace")
+        return self._written(self.err)
+
+    def _written(self, path: Path) -> str:
+        """Returns the lines of a file; without the last one, if a running process has written only a part of it."""
+        is_running = self.running
+        text = path.read_text(errors="replace")
+        return text[: text.rfind("\n") + 1] if is_running else text
 
     def tail(self, lines: int = 40) -> str:
         """Returns the last lines of the process's output files, for a failure report."""
