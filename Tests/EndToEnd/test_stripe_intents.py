@@ -80,9 +80,9 @@ def test_redirect(lab, button, status):
 
 def test_an_intent_without_a_returning_customer_ends_after_48_hours(lab):
     made = confirmed(lab, "ideal")
-    lab.advance(48 * HOUR - 5)
+    lab.advance(48 * HOUR - 60)
     assert lab.again(made).status == "requires_action"
-    lab.advance(6)
+    lab.advance(61)
     after = lab.again(made)
     assert after.status == "requires_payment_method"
     assert after.last_payment_error.code == "payment_intent_payment_attempt_expired"
