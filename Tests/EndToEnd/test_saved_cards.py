@@ -59,11 +59,12 @@ def test_a_refunded_charge_is_reported_as_refunded_despite_its_lost_response(sho
         shut = shop.sandbox.fault("status", match="/v1/charges", method="GET", status=503)
         shop.sandbox._stripe("POST", "/v1/refunds", {"charge": charge})
         shop.sandbox.clear_fault(shut)
-        wait_until(lambda: sale.words()[-1:] == ["payment.refunded"], 60, "the refund is reported")
-        assert "payment.failed" not in sale.words()
-        sale.closed()
     finally:
         shop.sandbox._call("DELETE", f"/_sandbox/webhooks/faults/{held}")
+    # If the next attempt was earlier than the refund, the webhook reports the refund.
+    wait_until(lambda: sale.words()[-1:] == ["payment.refunded"], 60, "the refund is reported")
+    assert "payment.failed" not in sale.words()
+    sale.closed()
     assert [charge["refunded"] for charge in sale.charges()] == [True]
     check_words(shop, [sale], by_time=False)
 

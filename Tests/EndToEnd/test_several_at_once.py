@@ -7,9 +7,9 @@ from harness.commands import run
 from harness.waiting import wait_until
 
 
-def pollerctl(cluster: Cluster, *arguments: str, status: int = 0):
+def pollerctl(cluster: Cluster, *arguments: str, status: int | None = 0):
     done = run("pollerctl", *arguments, env={"POLLER_URL": cluster.api.url})
-    assert done.returncode == status, f"{done.returncode} {done.stdout} {done.stderr}"
+    assert status in (None, done.returncode), f"{done.returncode} {done.stdout} {done.stderr}"
     return done
 
 
@@ -33,7 +33,8 @@ def test_enqueue_charges_when_chargeable(calm: Cluster):
     source = calm.sandbox.create_source()
     pollerctl(calm, "enqueue", source, "--charge-when-chargeable", "--policy", "interactive")
     calm.sandbox.set_status(source, "chargeable")
-    pollerctl(calm, "poll", source)
+    # A scheduled poll may have charged the source before, so that its watch is closed and the command fails.
+    pollerctl(calm, "poll", source, status=None)
     wait_until(lambda: calm.api.watch(source).get("charge", {}).get("state") == "succeeded", 60, "the charge")
     refused = pollerctl(calm, "enqueue", "pi_1", "--charge-when-chargeable", status=64)
     assert "charge" in refused.stderr and "source" in refused.stderr

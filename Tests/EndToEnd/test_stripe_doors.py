@@ -118,6 +118,7 @@ def test_a_dispute_that_is_listed_late_is_reported_although_its_webhook_is_lost(
         for source, _ in charges:
             wait_until(lambda source=source: cluster.api.watch(source)["state"] == "closed", 60, "it is paid")
         (late, charge), (_, other) = charges
+        begun = time.monotonic()
         fault = {"mode": "drop", "list_delay_ms": 20_000, "match": "charge.dispute.*", "times": 9}
         fault = cluster.sandbox._call("POST", "/_sandbox/webhooks/faults", json=fault)["id"]
         cluster.sandbox._call("POST", f"/_sandbox/charges/{charge}/disputes", json={})
@@ -129,7 +130,7 @@ def test_a_dispute_that_is_listed_late_is_reported_although_its_webhook_is_lost(
             return [event["type"] for event in cluster.api.events(source)]
 
         wait_until(lambda: any("refunded" in type for type in told(charges[1][0])), 60, "the refund is seen")
-        assert "payment.disputed" not in told(late)
+        assert "payment.disputed" not in told(late) or time.monotonic() - begun > 20
         wait_until(lambda: "payment.disputed" in told(late), 90, "the dispute is seen")
         assert told(late).count("payment.disputed") == 1
 

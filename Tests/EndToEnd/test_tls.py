@@ -106,12 +106,12 @@ def test_api_and_gateway_serve_tls_and_a_renewed_certificate_closes_no_connectio
         assert b"200 OK" in ask(kept, "/v1/watches")
         assert b"200 OK" in ask(stream, "/v1/events/stream")
         replace(house, *signed(house.root, "second"))
-        # The files are read every five seconds; the rest is margin for a busy machine.
-        wait_until(lambda: name_of(api, house.root) == "second", 30, "the API shows the new one")
-        wait_until(lambda: name_of(gateway, house.root) == "second", 30, "so does the gateway")
+        # The files are read every five seconds.
+        wait_until(lambda: name_of(api, house.root) == "second", 60, "the API shows the new one")
+        wait_until(lambda: name_of(gateway, house.root) == "second", 60, "so does the gateway")
         # Open connections are still served under the old certificate.
         assert b"200 OK" in ask(kept, "/v1/watches")
-        stream.settimeout(20)
+        stream.settimeout(60)
         assert stream.recv(4096), "the stream continues"
 
 
@@ -130,16 +130,18 @@ def test_an_unusable_certificate_is_reported_once_and_the_old_one_kept(house: Cl
     api = house.api_process.address("api")
     before = name_of(api, house.root)
     other = signed(house.root, "third")
-    # The key belongs to another certificate, as between the two writes of a renewal.
-    replace(house, house.shown[0], other[1])
 
     def complaints() -> list[str]:
         text = house.api_process.stderr()
         return [line for line in text.splitlines() if "certificate reload failed" in line and '"api"' in line]
 
-    wait_until(complaints, 60, "the error is logged")
+    # An earlier renewal may have been read between its two writes.
+    earlier = len(complaints())
+    # The key belongs to another certificate, as between the two writes of a renewal.
+    replace(house, house.shown[0], other[1])
+    wait_until(lambda: len(complaints()) > earlier, 60, "the error is logged")
     time.sleep(6)
-    assert len(complaints()) == 1 and "PRIVATE" not in house.api_process.stderr()
+    assert len(complaints()) == earlier + 1 and "PRIVATE" not in house.api_process.stderr()
     assert name_of(api, house.root) == before
     replace(house, *other)
     wait_until(lambda: name_of(api, house.root) == "third", 60, "the other half has come")

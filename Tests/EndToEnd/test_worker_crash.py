@@ -1,6 +1,8 @@
 """Tests workers that crash, stall or stop in the middle of a poll."""
 
-from harness.cluster import LEASE_S, Cluster, Role
+import time
+
+from harness.cluster import LEASE_S, POLL_TIMEOUT_S, Cluster, Role
 from harness.waiting import wait_until
 
 # The tolerated difference between request times at the sandbox and leases in Redis, because many processes share
@@ -48,8 +50,13 @@ def test_a_source_of_a_killed_worker_is_polled_again_within_lease_plus_one_secon
 def test_a_worker_that_slept_past_its_lease_cannot_commit(chaos):
     cluster = chaos()
     # The answer, `pending`, waits in the socket while the worker is frozen.
-    source, first, second = polled_by_first(cluster, "hang")
-    first.freeze()
+    while True:
+        source, first, second = polled_by_first(cluster, "hang")
+        first.freeze()
+        # A worker that is frozen later has reported the poll's timeout, and holds no lease.
+        if time.time() * 1000 - cluster.sandbox.polls(source)[0]["at_ms"] < POLL_TIMEOUT_S * 1000 - 500:
+            break
+        first.thaw()
     cluster.sandbox.clear_fault(cluster.misbehaviour)
     second.thaw()
     cluster.wait_status(source, "pending")

@@ -29,7 +29,7 @@ def test_the_wanted_number_of_workers_follows_lane_limits_not_the_queue(chaos):
     shown = run("pollerctl", "stats", env={"POLLER_URL": cluster.api.url})
     assert "workers wanted" in shown.stdout
     other = PollerAPI(cluster.apis[1].address("api"))
-    assert other.get("/v1/stats")["workers_wanted"] > 5, "every process reports it"
+    wait_until(lambda: other.get("/v1/stats")["workers_wanted"] > 5, 60, "every process reports it")
 
     # One worker reaches this rate with a slot to spare. The queue grows, but no further worker is wanted.
     lane = "/v1/lanes/default%2Fsources"
