@@ -212,7 +212,7 @@ def test_secrets_in_files_are_used(chaos, tmp_path: Path):
     ctl = {"POLLER_URL": cluster.api.url, "POLLER_API_KEY_FILE": keys}
     done = run("pollerctl", "enqueue", source, "--policy", "interactive", "--notify", cluster.webhook.url, env=ctl)
     assert done.returncode == 0, done.stderr
-    done = run("pollerctl", "wait", source, "--until", "pending", "--timeout", "20s", env=ctl)
+    done = run("pollerctl", "wait", source, "--until", "pending", "--timeout", "50s", env=ctl)
     assert done.returncode == 0, done.stderr
     # The webhook is signed with the secret that the sink knows.
     wait_until(lambda: cluster.webhook.receipts.of(source), 60, "the webhook has arrived")

@@ -111,7 +111,7 @@ def test_one_command_creates_watches_charges_and_follows_a_source(calm: Cluster)
     )
     source = json.loads(done.stdout.readline())["object"]["id"]
     calm.sandbox.authorise(source)
-    out, _ = done.communicate(timeout=40)
+    out, _ = done.communicate(timeout=120)
     types = [json.loads(line)["type"] for line in out.splitlines()]
     assert types[-2:] == ["charge.succeeded", "source.consumed"], types
     assert done.returncode == 0

@@ -133,7 +133,8 @@ def test_the_node_subscriber_reports_missing_requirements_first(package: str | N
     script = with_package(tmp_path, package)
     # A port without a listener: the example must not connect to it.
     done = subprocess.run(
-        [node(), script, "src_1"], env={"REDIS_URL": "redis://127.0.0.1:1"}, capture_output=True, text=True, timeout=20,
+        [node(), script, "src_1"], env={"REDIS_URL": "redis://127.0.0.1:1"}, capture_output=True, text=True,
+        timeout=120,
     )
     assert done.returncode == 69 and done.stdout == ""
     assert "needs the package redis 5: npm install redis@5" in done.stderr

@@ -55,7 +55,7 @@ def test_everything_runs_embedded(user: PlainUser):
     binds = {f"POLLER_{name}_BIND": f"127.0.0.1:{free_port()}" for name in ("API", "GATEWAY", "ADMIN")}
     script = f"""
     {BIN_DIR}/pollerd all --embedded --data-dir "$HOME/data" > "$HOME/out" 2> "$HOME/err" &
-    for _ in $(seq 200); do grep -q '^pollerd ready$' "$HOME/out" && break; sleep 0.1; done
+    for _ in $(seq 600); do grep -q '^pollerd ready$' "$HOME/out" && break; sleep 0.1; done
     kill -TERM $!
     wait $!
     """

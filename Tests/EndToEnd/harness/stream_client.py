@@ -76,7 +76,7 @@ class StreamClient:
 class EventStream:
     """One event stream of the gateway; it closes at the end of its `with` block."""
 
-    def __init__(self, gateway: str, path: str, last_id: str | None = None, timeout_s: float = 20):
+    def __init__(self, gateway: str, path: str, last_id: str | None = None, timeout_s: float = 60):
         headers = {"Accept": "text/event-stream"}
         if last_id:
             headers["Last-Event-ID"] = last_id
