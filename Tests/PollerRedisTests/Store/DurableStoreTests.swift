@@ -174,7 +174,15 @@ struct DurableStoreTests {
         try replica.await("INFO", "replication") { $0.contains("master_link_status:up") }
         var logger = Logger(label: "durable")
         logger.logLevel = .error
-        let client = RedisClient(url: try RedisURL(master.url), logger: logger)
+        // A busy machine may need longer than the usual 5 s.
+        var configuration = RedisConfiguration()
+        configuration.commandTimeout = .seconds(60)
+        configuration.connectTimeout = .seconds(60)
+        let client = RedisClient(
+            url: try RedisURL(master.url),
+            configuration: configuration,
+            logger: logger
+        )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await client.run() }
             try await client.waitUntilConnected(timeout: .seconds(60))

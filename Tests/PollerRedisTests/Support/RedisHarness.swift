@@ -228,7 +228,15 @@ func withClient(
 ) async throws {
     var logger = Logger(label: "redis")
     logger.logLevel = .error
-    let client = RedisClient(url: try RedisURL(url), logger: logger)
+    // A busy machine may need longer than the usual 5 s.
+    var configuration = RedisConfiguration()
+    configuration.commandTimeout = .seconds(60)
+    configuration.connectTimeout = .seconds(60)
+    let client = RedisClient(
+        url: try RedisURL(url),
+        configuration: configuration,
+        logger: logger
+    )
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await client.run() }
         do {

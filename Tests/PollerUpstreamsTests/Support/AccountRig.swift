@@ -34,7 +34,15 @@ struct AccountRig: Sendable {
     ) async throws {
         let server = try RedisServerProcess()
         try await Sandbox.withRunning { base in
-            let redis = RedisClient(url: try RedisURL(server.url), logger: quiet)
+            // A busy machine may need longer than the usual 5 s.
+            var configuration = RedisConfiguration()
+            configuration.commandTimeout = .seconds(60)
+            configuration.connectTimeout = .seconds(60)
+            let redis = RedisClient(
+                url: try RedisURL(server.url),
+                configuration: configuration,
+                logger: quiet
+            )
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await redis.run() }
                 try await redis.waitUntilConnected(timeout: .seconds(60))
