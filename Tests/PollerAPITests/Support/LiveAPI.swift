@@ -269,7 +269,10 @@ struct LiveAPI: HTTPServer {
         _ body: (Lease<PollerWatches.Watch>, Timestamp) async throws -> Void
     ) async throws {
         for partition in 0..<store.partitions {
-            let claim = try await store.claim(ClaimRequest(partition: partition, limit: 1024))
+            // The store's time is real, and without the lease nothing would be recorded.
+            let claim = try await store.claim(
+                ClaimRequest(partition: partition, limit: 1024, lease: .seconds(600))
+            )
             for lease in claim.leases { try await body(lease, claim.now) }
         }
     }
