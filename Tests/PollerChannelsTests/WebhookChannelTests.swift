@@ -254,7 +254,7 @@ struct WebhookChannelTests {
         #expect(hung.reason == "no complete response within 15s")
         // Only the attempts are timed, because the receivers' threads may be delayed on a busy machine.
         for slow in [dripped, hung] {
-            #expect((14_000...18_000).contains(try #require(slow.phases.totalMs)))
+            #expect((14_000...28_000).contains(try #require(slow.phases.totalMs)))
         }
     }
 

@@ -183,7 +183,6 @@ struct PooledClientTests {
             try await eventually { server.ended == 1 }
             let patient = PooledClient(limits: idle)
             _ = try await patient.get("/", server).answered()
-            #expect(server.ended == 1)
             try await eventually { server.ended == 2 }
             await brief.close()
             await patient.close()
@@ -247,8 +246,11 @@ extension HTTPResult? {
 }
 
 extension PooledClient {
-    func get(_ path: String, _ server: ScriptedServer, timeoutMs: Int64 = 8000) async -> HTTPResult?
-    {
+    func get(
+        _ path: String,
+        _ server: ScriptedServer,
+        timeoutMs: Int64 = 60_000
+    ) async -> HTTPResult? {
         // If the server does not listen, the test has already failed.
         let address = try? SocketAddress(ipAddress: "127.0.0.1", port: server.port)
         guard let address else { return nil }
@@ -258,7 +260,7 @@ extension PooledClient {
     func get(
         _ path: String,
         at address: SocketAddress,
-        timeoutMs: Int64 = 8000
+        timeoutMs: Int64 = 60_000
     ) async -> HTTPResult? {
         let origin = HTTPOrigin(isSecure: false, host: "127.0.0.1", port: address.port ?? 0)
         return await get(path, origin, [address], timeoutMs: timeoutMs)
@@ -269,7 +271,7 @@ extension PooledClient {
         _ origin: HTTPOrigin,
         _ addresses: [SocketAddress],
         isRetry: Bool = false,
-        timeoutMs: Int64 = 8000
+        timeoutMs: Int64 = 60_000
     ) async -> HTTPResult? {
         await send(
             HTTPCall(
@@ -296,7 +298,7 @@ extension PooledClient {
                 addresses: [address],
                 headers: [:],
                 body: ByteBuffer(string: body),
-                deadline: .now() + .seconds(8),
+                deadline: .now() + .seconds(60),
                 bodyBytesMax: 1 << 20
             )
         )

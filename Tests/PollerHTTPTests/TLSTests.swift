@@ -39,7 +39,7 @@ struct TLSTests {
         _ client: PooledClient,
         _ server: ScriptedServer,
         host: String = "pay.example.test",
-        timeoutMs: Int64 = 8000
+        timeoutMs: Int64 = 60_000
     ) async throws -> HTTPResult? {
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: server.port)
         let origin = HTTPOrigin(isSecure: true, host: host, port: server.port)

@@ -154,7 +154,7 @@ import Testing
                     configuration: StripeClientConfiguration(
                         key: StripeKey("sk_test_0123456789abcdef"),
                         baseURL: server.address,
-                        timeout: .seconds(5)
+                        timeout: .seconds(60)
                     )
                 )
             )

@@ -12,7 +12,7 @@ import Testing
             configuration: StripeClientConfiguration(
                 key: StripeKey("sk_test_0123456789abcdef"),
                 baseURL: server.address,
-                timeout: .seconds(5),
+                timeout: .seconds(60),
                 clock: clock,
                 makeJitter: { 1 }
             )

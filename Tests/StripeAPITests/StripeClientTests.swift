@@ -7,7 +7,7 @@ import Testing
     private static let key = StripeKey("sk_test_4eC39HqLyjWDarjtT1zdp7dc")
     private static let okHead = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
-    private func client(_ address: String, timeout: Duration = .seconds(5)) -> StripeClient {
+    private func client(_ address: String, timeout: Duration = .seconds(60)) -> StripeClient {
         StripeClient(
             configuration: StripeClientConfiguration(
                 key: Self.key,
@@ -23,7 +23,7 @@ import Testing
     private func failure(
         _ reply: String,
         then ending: ScriptedServer.Ending,
-        timeout: Duration = .seconds(5)
+        timeout: Duration = .seconds(60)
     ) async throws -> (error: StripeError?, took: Duration) {
         let clock = ContinuousClock()
         let start = clock.now
@@ -170,10 +170,9 @@ import Testing
 
     @Test("a refused connection fails immediately")
     func refused() async throws {
-        // A port that was free a moment ago and is closed again.
-        let address = try await ScriptedServer.withRunning(.close) { $0.address }
+        // No server listens on port 1. A port that was free a moment ago may be another test's now.
         let error = await #expect(throws: StripeError.self) {
-            try await client(address).get("/v1/sources/src_1")
+            try await client("http://127.0.0.1:1").get("/v1/sources/src_1")
         }
         #expect(kind(error) == .connection)
         let message = error.map { "\($0)" } ?? ""

@@ -8,7 +8,7 @@ import Testing
     private func get(
         _ probe: SandboxProbe,
         _ id: String,
-        timeout: Duration = .seconds(10)
+        timeout: Duration = .seconds(60)
     ) async
         -> StripeError?
     {
@@ -23,7 +23,7 @@ import Testing
     /// Sends a request to which a fault applies and a second one, and returns the client's result of the first.
     private func requestWithFault(
         _ fault: String,
-        timeout: Duration = .seconds(10)
+        timeout: Duration = .seconds(60)
     ) async throws
         -> StripeError?
     {

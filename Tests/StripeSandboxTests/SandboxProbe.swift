@@ -23,7 +23,7 @@ struct SandboxProbe {
 
     func client(
         _ key: String = "sk_test_0123456789abcdef",
-        timeout: Duration = .seconds(10)
+        timeout: Duration = .seconds(60)
     ) -> StripeClient {
         StripeClient(
             configuration: StripeClientConfiguration(

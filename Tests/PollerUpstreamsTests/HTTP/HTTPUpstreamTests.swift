@@ -16,7 +16,7 @@ struct HTTPUpstreamTests {
         _ server: StubServer,
         url: String? = nil,
         status: String = "/payment/state",
-        timeout: Duration = .seconds(5)
+        timeout: Duration = .seconds(60)
     ) throws -> HTTPSource {
         try HTTPSource(
             name: AccountID("bank"),
@@ -42,7 +42,7 @@ struct HTTPUpstreamTests {
             resolver: resolver,
             wallClock: { start }
         )
-        let result = await upstream.poll(try watch(account), timeout: .seconds(8))
+        let result = await upstream.poll(try watch(account), timeout: .seconds(60))
         await upstream.close()
         return result
     }
@@ -92,14 +92,15 @@ struct HTTPUpstreamTests {
                 (first, #"{"payment":{"state":"a"}}"#), (second, #"{"state":"b"}"#),
             ] {
                 server.answer(body)
-                guard case .observed = await upstream.poll(try watch(), timeout: .seconds(8)) else {
+                let result = await upstream.poll(try watch(), timeout: .seconds(60))
+                guard case .observed = result else {
                     Issue.record("\(body) was not understood")
                     continue
                 }
             }
             #expect(server.requests.count == 2)
             await first.close()
-            guard case .unavailable = await second.poll(try watch(), timeout: .seconds(8)) else {
+            guard case .unavailable = await second.poll(try watch(), timeout: .seconds(60)) else {
                 return fail("it has connections of its own")
             }
         }

@@ -84,7 +84,7 @@ struct UpstreamRig: Sendable {
         kind: SourceKind = .source,
         key: String = "sk_test_1",
         clientSecret: String? = nil,
-        timeout: Duration = .seconds(8)
+        timeout: Duration = .seconds(60)
     ) async -> PollResult {
         let watch = watch(id, kind: kind, clientSecret: clientSecret)
         return await upstream(key: key).poll(watch, timeout: timeout)
