@@ -137,7 +137,7 @@ import Testing
         )
         let services = ServiceGroup(services: [client], logger: logger)
         let running = Task { try await services.run() }
-        try await client.waitUntilConnected(timeout: .seconds(10))
+        try await client.waitUntilConnected(timeout: .seconds(60))
         try await LiveRedis.withClient("unix://" + server.socketPath) { admin in
             let written = try await LiveRedis.heldWrite(by: client, admin: admin)
             let start = ContinuousClock.now

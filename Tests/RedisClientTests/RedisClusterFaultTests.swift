@@ -10,8 +10,9 @@ extension RedisTopologyTests {
         func failover() async throws {
             let cluster = try await RedisClusterProcess.start(replicasEach: 1)
             var configuration = LiveRedis.patient
-            configuration.refusalRetryTimeout = .seconds(10)
-            configuration.commandTimeout = .seconds(10)
+            // Longer than a failover on a busy machine.
+            configuration.refusalRetryTimeout = .seconds(60)
+            configuration.commandTimeout = .seconds(60)
             try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
                 let script = RedisScript(source: "return redis.call('INCR', KEYS[1])")
                 _ = try await client.eval(script, keys: ["foo"])
@@ -58,7 +59,10 @@ extension RedisTopologyTests {
                 logger: log.logger
             ) { client in
                 try await client.waitUntilConnected(timeout: .seconds(60))
-                _ = try await client.send(RedisCommand("SET", ["foo", "1"]))
+                try await eventually("it writes") {
+                    let done = try? await client.send(RedisCommand("SET", ["foo", "1"]))
+                    return done?.string == "OK"
+                }
                 for master in cluster.masters { master.kill() }
                 try await eventually("the loss is noticed") { !client.isConnected }
                 for _ in 0..<3 {
@@ -117,7 +121,11 @@ extension RedisTopologyTests {
             let cluster = try await RedisClusterProcess.start(replicasEach: 1)
             let configuration = LiveRedis.impatient()
             try await LiveRedis.withClient(cluster.url, configuration: configuration) { client in
-                _ = try await client.send(RedisCommand("SET", ["foo", "1"]))
+                // A busy machine may need longer than the client waits.
+                try await eventually("it writes") {
+                    let done = try? await client.send(RedisCommand("SET", ["foo", "1"]))
+                    return done?.string == "OK"
+                }
                 cluster.masters[2].pause()
                 await #expect(throws: RedisError.timedOut) {
                     try await client.send(RedisCommand("SET", ["foo", "2"]))

@@ -153,7 +153,7 @@ extension RedisTopologyTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct RedisSentinelQueryTests {
+@Suite(.timeLimit(.minutes(5))) struct RedisSentinelQueryTests {
     private let eventLoop = MultiThreadedEventLoopGroup.singleton.next()
 
     @Test("a query that began before an announcement does not answer for it")

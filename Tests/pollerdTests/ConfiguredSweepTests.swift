@@ -6,7 +6,7 @@ import Testing
 
 @testable import pollerd
 
-@Suite("The sweep of the configured accounts", .timeLimit(.minutes(1)))
+@Suite("The sweep of the configured accounts", .timeLimit(.minutes(5)))
 struct ConfiguredSweepTests {
     private static func accounts(_ names: String...) -> ConfiguredSweep.Accounts {
         names.map { name in

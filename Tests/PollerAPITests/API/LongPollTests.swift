@@ -29,7 +29,7 @@ struct LongPollTests {
         try await LiveAPI.run { api in
             try await api.enqueue("src_1")
             try await api.enqueue("src_2")
-            async let waiting = api.get("/v1/watches/src_1?after_seq=0&wait=15s")
+            async let waiting = api.get("/v1/watches/src_1?after_seq=0&wait=55s")
             try await eventually("the request waits") { api.feed.listened == 1 }
             // After a complete other request, the first one has read once.
             _ = try await api.get("/v1/watches/src_1")
@@ -49,7 +49,7 @@ struct LongPollTests {
                 // The number of connections that the test client opens to one server.
                 for _ in 0..<8 {
                     group.addTask {
-                        try await api.get("/v1/watches/src_1?after_seq=0&wait=15s").status
+                        try await api.get("/v1/watches/src_1?after_seq=0&wait=55s").status
                     }
                 }
                 try await eventually("all wait") { api.feed.listened == 8 }

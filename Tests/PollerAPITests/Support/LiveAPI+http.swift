@@ -49,7 +49,7 @@ extension HTTPServer {
         return try await HTTPClient.withHTTPClient(configuration: configuration) { http in
             var request = HTTPClientRequest(url: url + path)
             for (name, value) in headers { request.headers.add(name: name, value: value) }
-            let response = try await http.execute(request, timeout: .seconds(20))
+            let response = try await http.execute(request, timeout: .seconds(60))
             let bytes = try await response.body.collect(upTo: 1_048_576)
             return Answer(
                 status: Int(response.status.code),

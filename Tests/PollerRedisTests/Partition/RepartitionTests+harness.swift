@@ -144,13 +144,11 @@ extension RedisHarness {
 
     /// Waits until a partition has rejected a call because it is being split.
     func waitForRefusal() async throws {
-        for _ in 0..<2000 {
+        // The test polls the counter of Redis, because there is no notification.
+        try await eventually("a call is rejected while the partition is being split") {
             let stats = try await client.send(RedisCommand("INFO", ["errorstats"])).string ?? ""
-            if stats.contains("errorstat_SPLITTING") { return }
-            // The test polls the counter of Redis, because there is no notification.
-            try await Task.sleep(for: .milliseconds(5))
+            return stats.contains("errorstat_SPLITTING")
         }
-        Issue.record("no call was rejected while the partition was being split")
     }
 
     /// Returns the number of watches in each partition.
