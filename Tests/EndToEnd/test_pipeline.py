@@ -176,7 +176,7 @@ def test_no_client_secret_leaves_the_system(calm: Cluster):
     assert secret not in told
     # No member has that name, even an empty one. URLs keep only the redacted parameter.
     assert told.count("client_secret") == told.count("client_secret=redacted")
-    logs = "".join(path.read_text() for path in calm.logs.iterdir() if path.name != "sandbox.1.out")
+    logs = "".join(path.read_text(errors="replace") for path in calm.logs.iterdir() if path.name != "sandbox.1.out")
     assert "src_client_secret" not in logs
     assert calm.env["POLLER_WEBHOOK_SECRET"] not in logs
 
