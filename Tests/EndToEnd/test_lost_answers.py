@@ -4,6 +4,7 @@ import time
 
 from harness.cluster import Cluster
 from harness.deaf_way import DeafWay
+from harness.waiting import wait_until
 
 # Longer than the test may take, so an item that is processed in time did not wait for the end of its lease.
 LEASE_S = 120
@@ -37,7 +38,7 @@ def test_items_of_a_lost_response_are_processed_at_once(chaos):
         slowest = max(slowest, time.monotonic() - begun)
         assert way.left == 0, "no answer was lost"
     assert slowest < LEASE_S / 2, f"a round took {slowest:.1f} s"
-    assert "recalls what a lost answer held" in worker.stdout() + worker.stderr()
+    wait_until(lambda: "recalls what a lost answer held" in worker.stderr(), 60, "the recall is logged")
     for role in (worker, notifier):
         assert role.metric("poller_leases_recovered_total") == 0
     history = cluster.history({source: cluster.api.events(source) for source in finished})

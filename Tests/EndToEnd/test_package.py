@@ -221,7 +221,7 @@ def test_a_unit_with_an_invalid_configuration_is_not_restarted(installed: Machin
     assert installed.run("systemctl", "start", "pollerd@broken", check=False).returncode != 0
     assert show(installed, "pollerd@broken", "ExecMainStatus") == "78"
     assert show(installed, "pollerd@broken", "NRestarts") == "0"
-    assert "POLLER_LEASE" in installed.journal("pollerd@broken")
+    wait_until(lambda: "POLLER_LEASE" in installed.journal("pollerd@broken"), 60, "the mistake is logged")
     installed.shell("rm /etc/poller/broken.env; systemctl reset-failed")
 
 
@@ -292,7 +292,7 @@ def test_a_payment_is_watched_and_survives_a_restart(running: Machine):
     for unit, role in zip(UNITS, ROLES, strict=True):
         assert show(running, unit, "MainPID") != before[unit]
         assert ready(running, role) == "200", "a unit that is started is ready"
-        assert "drained" in running.journal(unit), "it has drained, and was not killed"
+        wait_until(lambda: "drained" in running.journal(unit), 60, "it has drained, and was not killed")
     running.shell(f"curl -fsS -o /dev/null -X POST http://127.0.0.1:12111/redirect/{source}/authorize")
     key = f"POLLER_API_KEY={SECRETS['POLLER_API_KEYS']}"
     running.run("env", key, "pollerctl", "wait", source, "--until", "chargeable", "--timeout", "30s")

@@ -124,8 +124,8 @@ def test_a_rejected_refund_is_not_reported_as_made(chaos, wishing):
     wait_until(lambda: cluster.api.watch(second)["run"] > 1, 60, "polled for its refund")
     wait_until(lambda: cluster.api.watch(second)["state"] == "closed", 60, "closed")
     assert payment_state(cluster, second) == "paid" and refunds_of(cluster, charges_of(cluster, second)[0]["id"]) == []
-    told = not_refunded(cluster)
-    assert told and all(second in line and "D-7" in line and "charge_disputed" in line for line in told), told
+    told = wait_until(lambda: not_refunded(cluster), 60, "the rejection is logged")
+    assert all(second in line and "D-7" in line and "charge_disputed" in line for line in told), told
 
 
 def test_refunds_of_duplicates_are_disabled_by_default(chaos):
