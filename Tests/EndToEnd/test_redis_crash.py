@@ -61,6 +61,7 @@ def test_two_kills_of_redis_lose_no_accepted_watch_and_end_no_process(chaos):
     kill_redis()
     bank_thread.join()
     assert moved.is_set()
+    wait_until(lambda: cluster.api.request("GET", "/v1/stats").ok, 60, "the API is connected to Redis again")
 
     roles = [cluster.api_process, *cluster.workers, *cluster.notifiers]
     for source in sources:

@@ -64,6 +64,11 @@ def all_alive(cluster: Cluster) -> None:
     assert not ended, f"ended because Redis did: {ended}"
 
 
+def connected(cluster: Cluster) -> None:
+    """Waits until the API answers again. While it reconnects to Redis, it may answer 503."""
+    wait_until(lambda: cluster.api.request("GET", "/v1/stats").ok, 60, "the API is connected to Redis again")
+
+
 def accepted(cluster: Cluster, source: str) -> None:
     """Enqueues as a shop does: repeats the request until it succeeds."""
 
@@ -100,6 +105,7 @@ def test_regression_1_processes_continue_after_redis_lost_all_data(chaos):
     wait_until(lambda: not without_group(), 60, "every recreated stream has its group")
     cluster.redis.kill9()
     cluster.redis.start()
+    connected(cluster)
     for source in sources:
         cluster.sandbox.set_status(source, "consumed")
     for source in sources:
@@ -138,6 +144,7 @@ def test_regression_2_no_process_exits_after_repeated_redis_errors(chaos):
                 "the processes recover",
             )
     all_alive(cluster)
+    connected(cluster)
     for source in sources:
         cluster.wait_status(source, "consumed")
     cluster.wait_delivered(sources, mail=False)

@@ -54,6 +54,7 @@ def test_after_a_restore_lost_events_are_delivered_again_with_the_same_ids(chaos
     shutil.rmtree(files)
     shutil.copytree(copy, files)
     cluster.redis.start()
+    wait_until(lambda: cluster.api.request("GET", "/v1/stats").ok, 60, "the API is connected to Redis again")
 
     # No process restarts. Watches in the copy are polled again, and their events get the same IDs as before.
     for source in late:
