@@ -37,8 +37,12 @@ def records(cluster: Cluster) -> dict[str, bytes]:
         return {key: client.get(key) or b"" for key in keys}
 
 
+# The validity of a server's claim of a request.
+LEASE_S = 15
+
+
 def end_leases(cluster: Cluster) -> int:
-    """Expires the claims of dead servers, which would otherwise take fifteen seconds, and returns their number."""
+    """Expires the claims of dead servers, which would otherwise take `LEASE_S`, and returns their number."""
     ended = 0
     with store(cluster) as client:
         for key, value in records(cluster).items():
@@ -69,6 +73,7 @@ def test_a_kill_during_a_request_repeats_no_effect_and_keeps_the_response(chaos)
     send(names[0])
     assert told[names[0]].status_code == 201, told[names[0]].text
     threads = [threading.Thread(target=send, args=(name,)) for name in names[1:]]
+    began = time.monotonic()
     for thread in threads:
         thread.start()
     wait_until(lambda: way.is_stalled, 60, "another key is created")
@@ -81,12 +86,14 @@ def test_a_kill_during_a_request_repeats_no_effect_and_keeps_the_response(chaos)
 
     # The other server refuses the interrupted requests until the claims expire.
     first = {name: post(living, admin, *name) for name in names}
+    are_in_time = time.monotonic() - began < LEASE_S
     blocked = {name for name, answer in first.items() if answer.status_code == 409}
-    assert len(blocked) == interrupted
+    # On a slow machine some claims have expired before the request.
+    assert len(blocked) == interrupted if are_in_time else len(blocked) <= interrupted
     for name in blocked:
         assert first[name].json()["code"] == "idempotency_key_in_use"
-        assert 1 <= int(first[name].headers["Retry-After"]) <= 15
-    assert end_leases(cluster) == interrupted
+        assert 1 <= int(first[name].headers["Retry-After"]) <= LEASE_S
+    assert end_leases(cluster) == len(blocked)
     second = {name: post(living, admin, *name) for name in names}
     third = {name: post(living, admin, *name) for name in names}
     for name in names:
