@@ -36,7 +36,8 @@ accounts:
       colour: "#0b6e4f"
 """
     )
-    env = {"POLLER_API_BIND": bind, "POLLER_CONFIG_FILE": str(file)}
+    # Longer than usual: a worker that loses its lease after a charge reports only what the next poll sees.
+    env = {"POLLER_API_BIND": bind, "POLLER_CONFIG_FILE": str(file), "POLLER_LEASE": "12s", "POLLER_POLL_TIMEOUT": "8s"}
     with Cluster(workers=1, listen=False, env=env) as cluster:
         yield cluster
 

@@ -6,7 +6,7 @@ from harness.shop import with_webhooks
 from harness.waiting import wait_until
 
 # The patient policy polls at once and again after 27 to 33 s, so an earlier change is known from a hint.
-SOON_S = 20
+SOON_S = 26
 
 
 @pytest.fixture(scope="module", params=["webhook", "sweep"])

@@ -10,6 +10,8 @@ from harness.waiting import wait_until
 
 # The states of the return page while the outcome is unknown.
 OPEN = ("confirming", "waiting", "action")
+# The time before a limit at which a test looks: longer than a busy machine needs for it.
+LEFT_S = 300
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +42,11 @@ def test_an_unpaid_source_expires_after_an_hour_on_every_channel(shop: Cluster):
     sale = Sale(shop, charge=True, policy="standard", notify=shop.notify).pending()
     # The customer returns without having paid. The return URL claims success.
     assert sale.come_back("succeeded") in OPEN
-    advance(shop, HOUR_S - 30)
+    advance(shop, HOUR_S - LEFT_S)
     wait_polled(sale)
     assert sale.told() == ["source.pending"] and sale.mails() == []
     assert sale.come_back("succeeded") in OPEN
-    advance(shop, 31)
+    advance(shop, LEFT_S + 1)
     end = sale.closed()
     assert (end["status"], end["closed_reason"]) == ("canceled", "settled")
     assert sale.told() == ["source.pending", "source.canceled"] and sale.words() == ["payment.expired"]
@@ -75,10 +77,10 @@ def test_an_unfinished_intent_is_reported_after_48_hours(shop: Cluster):
             browser.trust_env = False
             return browser.get(f"{shop.api.url}/r", params=query, timeout=30).text
 
-    advance(shop, 48 * HOUR_S - 30)
+    advance(shop, 48 * HOUR_S - LEFT_S)
     assert 'data-state="confirmed"' not in page().partition("<body")[2]
     assert shop.api.watch(intent["id"])["status"] == "requires_action"
-    advance(shop, 31)
+    advance(shop, LEFT_S + 1)
     shop.wait_status(intent["id"], "requires_payment_method")
     events = [event for event in shop.api.events(intent["id"]) if event["type"].startswith("payment_intent.")]
     assert [event["status"] for event in events] == ["requires_action", "requires_payment_method"]
@@ -98,10 +100,10 @@ def test_a_source_not_charged_in_time_is_reported_as_expired(shop: Cluster):
     shop.sandbox.authorise(sale.id)
     shop.wait_status(sale.id, "chargeable")
     assert sale.come_back() == "authorised"
-    advance(shop, 6 * HOUR_S - 30)
+    advance(shop, 6 * HOUR_S - LEFT_S)
     wait_polled(sale)
     assert sale.told() == ["source.pending", "source.chargeable"]
-    advance(shop, 31)
+    advance(shop, LEFT_S + 1)
     assert sale.closed()["status"] == "canceled"
     assert sale.told() == ["source.pending", "source.chargeable", "source.canceled"]
     assert sale.words() == ["payment.authorised", "payment.expired"]
