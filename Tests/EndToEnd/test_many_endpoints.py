@@ -190,8 +190,9 @@ def test_another_notifier_continues_the_fan_out_of_a_crashed_one(cluster, shop):
         end_leases(client)
         cluster.role("notifier_second", "notifier").start().wait_ready()
         wait_until(lambda: len(set(shop.paths)) >= count, 120, "all endpoints have the event", pause_s=0.1)
+        # The last deliveries may end before their event is acknowledged.
+        wait_until(lambda: not client.keys("poller:F{*"), 60, "nothing is kept of an event that is marked")
         made = marks(client) - before
-        assert not client.keys("poller:F{*"), "nothing is kept of an event that is marked"
     wait_until(lambda: waiting(cluster) == 0, 60, "events held by the killed notifier are delivered", pause_s=0.2)
     print(f"{at_death} marks at the death, {made} in all, {len(shop.paths)} told")
     # One batch of about 500 marks may be written twice.

@@ -233,7 +233,8 @@ def test_without_scripts_the_page_reloads_until_the_payment_is_final(page: Brows
     source = create(calm)
     page.allow_scripts(False)
     page.open(landing(calm, source))
-    page.wait_state("confirming")
+    # After four seconds the page is loaded again, and then asks for the payment.
+    wait_until(lambda: page.evaluate("document.body?.dataset.state") in ("confirming", "action"), 60, "the page is open")
     calm.sandbox.set_status(source["id"], "chargeable")
     page.wait_state("authorised")
     assert "?n=" in page.address
