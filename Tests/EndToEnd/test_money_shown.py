@@ -36,7 +36,7 @@ def test_waiting_for_a_payment_ignores_the_status_of_the_source(calm: Cluster):
 
     charge = calm.api.watch(source)["charge"]["id"]
     calm.sandbox._call("POST", f"/_sandbox/charges/{charge}/status", json={"status": "succeeded"})
-    said = ctl(calm, "wait", source, "--until", "paid", "--timeout", "30s")
+    said = ctl(calm, "wait", source, "--until", "paid", "--timeout", "60s")
     assert said == f"{source}\tconsumed\tpaid\n"
     # The payment was authorised earlier in this run. A later state does not undo that.
     ctl(calm, "wait", source, "--until", "payment.authorised", "--timeout", "1s")

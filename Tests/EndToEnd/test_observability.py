@@ -162,7 +162,7 @@ def test_commands_of_the_runbook_exist():
                 break
             words.append(word)
         done = subprocess.run(
-            [program(words[0]), "help", *words[1:]], capture_output=True, text=True, timeout=20
+            [program(words[0]), "help", *words[1:]], capture_output=True, text=True, timeout=60
         )
         assert done.returncode == 0 and f"USAGE: {' '.join(words)}" in done.stdout, command
         for option in re.findall(r" (--[\w-]+)", command):

@@ -295,7 +295,7 @@ def test_a_payment_is_watched_and_survives_a_restart(running: Machine):
         wait_until(lambda: "drained" in running.journal(unit), 60, "it has drained, and was not killed")
     running.shell(f"curl -fsS -o /dev/null -X POST http://127.0.0.1:12111/redirect/{source}/authorize")
     key = f"POLLER_API_KEY={SECRETS['POLLER_API_KEYS']}"
-    running.run("env", key, "pollerctl", "wait", source, "--until", "chargeable", "--timeout", "30s")
+    running.run("env", key, "pollerctl", "wait", source, "--until", "chargeable", "--timeout", "60s")
 
 
 def test_an_upgrade_restarts_running_units_and_keeps_the_configuration(running: Machine, packages: dict[str, Path]):

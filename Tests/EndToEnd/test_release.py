@@ -21,7 +21,7 @@ def untouched(tmp_path_factory) -> Path:
     if not shutil.which("git") or subprocess.run(["git", "-C", ROOT, "rev-parse"], capture_output=True).returncode:
         pytest.skip("not a git checkout: no release was tried")
     folder = tmp_path_factory.mktemp("release") / "clone"
-    subprocess.run(["git", "clone", "--quiet", "--no-tags", "--depth=1", f"file://{ROOT}", folder], check=True, timeout=60)
+    subprocess.run(["git", "clone", "--quiet", "--no-tags", "--depth=1", f"file://{ROOT}", folder], check=True, timeout=300)
     # Include uncommitted changes of these files.
     shutil.copy(ROOT / "ops/release", folder / "ops/release")
     for path in ("Sources/pollerd/Output/Release.swift", "Sources/pollerctl/Pollerctl.swift", CHANGELOG, "ops/lib.sh"):
@@ -55,7 +55,7 @@ def git(folder: Path, *arguments: str) -> str:
 def release(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     environment = os.environ | {"POLLER_BIN_DIR": str(Path(program("pollerd")).parent)}
     return subprocess.run(
-        ["ops/release", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+        ["ops/release", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )
 
 

@@ -14,7 +14,7 @@ class PollerAPI:
             self.http.headers["Authorization"] = f"Bearer {key}"
 
     def request(self, method: str, path: str, **options) -> requests.Response:
-        options.setdefault("timeout", 30)
+        options.setdefault("timeout", 60)
         return self.http.request(method, self.url + path, **options)
 
     def get(self, path: str) -> dict:

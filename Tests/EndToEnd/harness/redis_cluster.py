@@ -49,7 +49,7 @@ class RedisCluster:
         nodes = [server.address for server in self.servers]
         command = ["redis-cli", "--cluster", "create", *nodes, "--cluster-replicas", str(self.replicas)]
         made = subprocess.run(
-            [*command, "--cluster-yes"], capture_output=True, text=True, timeout=60
+            [*command, "--cluster-yes"], capture_output=True, text=True, timeout=180
         )
         assert made.returncode == 0, made.stdout + made.stderr
         self.wait_whole()

@@ -9,7 +9,7 @@ class Sandbox:
     """Performs the actions of a shop, its customer and the bank, and reads the history of what happened."""
 
     KEY = "sk_test_demo"
-    PATIENCE_S = 20
+    PATIENCE_S = 60
 
     def __init__(self, url: str):
         self.url = url
@@ -20,10 +20,10 @@ class Sandbox:
 
     def _call(self, method: str, path: str, **options) -> dict:
         end = time.monotonic() + self.PATIENCE_S
-        response = self._http.request(method, self.url + path, timeout=20, **options)
+        response = self._http.request(method, self.url + path, timeout=60, **options)
         while self._is_busy(response) and time.monotonic() < end:
             time.sleep(0.1)
-            response = self._http.request(method, self.url + path, timeout=20, **options)
+            response = self._http.request(method, self.url + path, timeout=60, **options)
         assert response.ok, f"{method} {path}: {response.status_code} {response.text[:500]}"
         return response.json()
 
@@ -53,7 +53,7 @@ class Sandbox:
     def authorise(self, source: str) -> None:
         """Clicks the customer's authorise button on the bank's page."""
         response = self._http.post(
-            f"{self.url}/redirect/{source}/authorize", allow_redirects=False, timeout=30
+            f"{self.url}/redirect/{source}/authorize", allow_redirects=False, timeout=60
         )
         assert response.status_code == 303, f"authorize: {response.status_code} {response.text}"
 

@@ -105,7 +105,7 @@ class Sale:
         with requests.Session() as browser:
             browser.trust_env = False
             page = browser.get(
-                f"{self.cluster.api.url}/r", timeout=30,
+                f"{self.cluster.api.url}/r", timeout=60,
                 params={
                     "source": self.id, "client_secret": self.source["client_secret"], "livemode": "false",
                     "redirect_status": status,

@@ -39,7 +39,7 @@ class StreamClient:
                     subprotocols=["poller.v1.json"],
                     additional_headers=self._headers,
                     proxy=None,
-                    open_timeout=30,
+                    open_timeout=60,
                 ) as socket:
                     self._socket = socket
                     self.connections += 1

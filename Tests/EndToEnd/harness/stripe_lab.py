@@ -117,7 +117,7 @@ class StripeLab:
 
     def __exit__(self, *_) -> None:
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(timeout=30) == 0
+        assert self.process.wait(timeout=60) == 0
         if self.hook:
             self.hook.close()
 
@@ -130,7 +130,7 @@ class StripeLab:
     # Actions of banks, customers and Stripe.
 
     def control(self, path: str, body: dict | None = None, method: str = "POST") -> dict:
-        answer = self.http.request(method, f"{self.url}/_sandbox/{path}", json=body, timeout=20)
+        answer = self.http.request(method, f"{self.url}/_sandbox/{path}", json=body, timeout=60)
         assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text[:500]}"
         return answer.json()
 
@@ -140,7 +140,7 @@ class StripeLab:
     def press(self, thing, button: str, **query) -> dict:
         """Presses a button on the customer's page; returns the query parameters of the return URL."""
         answer = self.http.post(
-            f"{self.url}/redirect/{thing.id}/{button}", params=query, allow_redirects=False, timeout=30
+            f"{self.url}/redirect/{thing.id}/{button}", params=query, allow_redirects=False, timeout=60
         )
         assert answer.status_code == 303, answer.text
         return urllib.parse.parse_qs(urllib.parse.urlsplit(answer.headers["Location"]).query)
