@@ -16,7 +16,9 @@ from test_tables import on_a_terminal
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Cluster]:
     """Starts a shop with a paid payment, an open one, and a receiver that is down."""
-    with Cluster(workers=1, notifiers=1, listen=False) as cluster:
+    # A payment is late three seconds after the lease, which a busy worker may be.
+    env = {"POLLER_LEASE": "30s"}
+    with Cluster(workers=1, notifiers=1, listen=False, env=env) as cluster:
         yield filled(cluster)
 
 

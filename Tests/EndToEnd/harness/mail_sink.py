@@ -34,7 +34,7 @@ class MailSink:
         self.refusal = ""
         self.receipts = Receipts(listener)
         self.messages: list[email.message.EmailMessage] = []
-        self._controller = _Controller(self, hostname="127.0.0.1", port=0, ssl_context=tls)
+        self._controller = _Controller(self, hostname="127.0.0.1", port=0, ready_timeout=60, ssl_context=tls)
         self._controller.start()
         self.url = f"{'smtps' if tls else 'smtp'}://127.0.0.1:{self._controller.port}"
 
