@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from harness.cluster import Cluster, program
-from harness.commands import pollerctl, whole_lines
+from harness.commands import pollerctl
 from harness.deaf_way import DeafWay
 from harness.faked_clock import FakedClock
 from harness.poller_api import PollerAPI
@@ -95,7 +95,7 @@ def test_the_trail_names_the_key_of_each_change(closed: Cluster):
     assert len(table) == 3 and "state: open → closed" in table[0] and source in table[0]
 
     def is_logged() -> bool:
-        lines = [json.loads(line) for line in whole_lines(closed.api_process.stderr()) if '"changed"' in line]
+        lines = [json.loads(line) for line in closed.api_process.stderr().splitlines() if '"changed"' in line]
         return any(line.get("action") == "cancelWatch" and line.get("by") == "ada" for line in lines)
 
     # A thread of its own writes the log.
@@ -123,7 +123,7 @@ def test_a_key_created_by_pollerd_is_in_the_trail_and_shown_by_follow(closed: Cl
         made.append(done.stdout.strip())
 
     def shown() -> list[dict]:
-        return [json.loads(line) for line in whole_lines(following.stdout())]
+        return [json.loads(line) for line in following.stdout().splitlines()]
 
     def shows_new_keys() -> bool:
         make()

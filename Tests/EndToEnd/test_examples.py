@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from harness.cluster import Cluster
-from harness.commands import whole_lines
 from harness.process import Process
 from harness.waiting import wait_until
 
@@ -15,7 +14,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "ops" / "examples"
 
 
 def lines(process: Process) -> list[str]:
-    return whole_lines(process.stdout())
+    return process.stdout().splitlines()
 
 
 def start(cluster: Cluster, request, command: list[str], env: dict[str, str] | None = None):

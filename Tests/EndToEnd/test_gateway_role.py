@@ -4,7 +4,7 @@ import json
 
 import requests
 from harness.cluster import Cluster
-from harness.commands import run, whole_lines
+from harness.commands import run
 from harness.prometheus import check_metrics
 from harness.stream_client import StreamClient
 from harness.waiting import wait_until
@@ -51,4 +51,4 @@ def test_standard_output_is_json_if_the_log_format_is_json(chaos):
     lines = [json.loads(line) for line in role.stdout().splitlines()]
     assert {line["listener"] for line in lines if "listener" in line} == {"gateway", "admin"}
     assert all(line["time"] and line["level"] == "notice" for line in lines)
-    assert all(json.loads(line) for line in whole_lines(role.stderr()))
+    assert all(json.loads(line) for line in role.stderr().splitlines())

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from harness.cluster import Role, program
-from harness.commands import whole_lines
 from harness.process import Process
 from harness.waiting import wait_until
 
@@ -166,7 +165,7 @@ def test_commands_of_the_tutorial_print_the_shown_output(shell):
     told = shape(webhooks[-1])
 
     def arrived() -> list[str]:
-        return shape("\n".join(line for line in whole_lines(shell.receiver.stdout()) if source in line))
+        return shape("\n".join(line for line in shell.receiver.stdout().splitlines() if source in line))
 
     wait_until(lambda: len(arrived()) >= len(told), 60, "the webhooks arrive")
     assert arrived() == told

@@ -33,11 +33,6 @@ def ctl(cluster: Cluster, *arguments: str, status: int = 0) -> str:
     return pollerctl(cluster, *arguments, status=status).stdout
 
 
-def whole_lines(text: str) -> list[str]:
-    """Returns the lines of a file that a program is still writing: the last one may be incomplete."""
-    return text[: text.rfind("\n") + 1].splitlines()
-
-
 def printed(done: subprocess.CompletedProcess) -> list[dict]:
     """Returns the JSON objects that a program has printed, one per line."""
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -162,12 +162,3 @@ class Process:
             except (ProcessLookupError, PermissionError):
                 continue
         return found
-
-
-def whole_lines(file: Path) -> str:
-    """Returns the text of a file without its last line, unless that ends with a line feed.
-
-    A process may be writing that line. It can end anywhere, even within a character or a port number.
-    """
-    text = file.read_text(errors="replace")
-    return text[: text.rfind("\n") + 1]
