@@ -103,7 +103,8 @@ struct ScanGateTests {
         let keys = try KeyFile(text: "key-of-acme-0123456789ab role=admin account=acme name=acme")
         let acme = bearer("key-of-acme-0123456789ab")
         let trail = HeldTrail()
-        try await LiveAPI.run(keys: keys, trailInFront: { _ in trail }) { api in
+        let inFront = { @Sendable (_: any AuditTrail) in trail as any AuditTrail }
+        try await LiveAPI.run(keys: keys, trailInFront: inFront) { api in
             try await withThrowingTaskGroup(of: Int.self) { group in
                 // One runs, and the queue has no place for the last one. Each has a client of its own, because a
                 // shared one opens eight connections.
