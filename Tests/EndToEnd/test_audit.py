@@ -98,7 +98,7 @@ def test_the_trail_names_the_key_of_each_change(closed: Cluster):
         lines = [json.loads(line) for line in closed.api_process.stderr().splitlines() if '"changed"' in line]
         return any(line.get("action") == "cancelWatch" and line.get("by") == "ada" for line in lines)
 
-    # A thread of its own writes the log.
+    # A separate thread writes the log.
     wait_until(is_logged, 60, "the change is logged")
     dump = json.dumps(entries) + closed.api_process.stderr() + json.dumps(stored(closed))
     for secret in (HEADER_SECRET, "query-secret", ADA, VIC, ACME, made["secret"], BOOKS_SECRET):

@@ -36,7 +36,7 @@ accounts:
       colour: "#0b6e4f"
 """
     )
-    # Longer than usual: a worker that loses its lease after a charge reports only what the next poll sees.
+    # Longer than usual, because after a lost lease the next poll reports fewer steps of the charge.
     env = {"POLLER_API_BIND": bind, "POLLER_CONFIG_FILE": str(file), "POLLER_LEASE": "12s", "POLLER_POLL_TIMEOUT": "8s"}
     with Cluster(workers=1, listen=False, env=env) as cluster:
         yield cluster

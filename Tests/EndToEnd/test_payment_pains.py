@@ -37,7 +37,7 @@ WHOLE = ["source.pending", "source.chargeable", "charge.succeeded", "source.cons
 WORDS = ["payment.authorised", "payment.paid"]
 
 
-# Longer than usual: a worker that loses its lease after a charge reports only what the next poll sees.
+# Longer than usual, because after a lost lease the next poll reports fewer steps of the charge.
 ENV = {"POLLER_STRIPE_SWEEP": "off", "POLLER_LEASE": "12s", "POLLER_POLL_TIMEOUT": "8s"}
 
 

@@ -80,7 +80,7 @@ def test_a_lost_redis_is_reported_once_with_the_cause(tmp_path: Path):
     env |= {"POLLER_REDIS_URL": redis.url}
     role = Role("all", [program("pollerd"), "all"], tmp_path, env).start().wait_ready()
     try:
-        # The log is written by a thread of its own.
+        # A separate thread writes the log.
         first, second = wait_until(lambda: len(lines := log(role)) > 1 and lines, 60, "two messages")[:2]
         assert first["message"] == "pollerd starts" and first["version"]
         assert "no Stripe key" in second["message"] and second["level"] == "warning"

@@ -55,7 +55,7 @@ def test_a_start_prints_no_message_twice(tmp_path: Path):
     role = Role("embedded", [program("pollerd"), "all", "--embedded"], tmp_path, BINDS).start()
     try:
         role.wait_ready()
-        # The log is written by a thread of its own.
+        # A separate thread writes the log.
         wait_until(role.stderr, 60, "the start is logged")
         said = [json.loads(line)["message"] for line in role.stderr().splitlines()]
         assert not [message for message, count in Counter(said).items() if count > 1], said

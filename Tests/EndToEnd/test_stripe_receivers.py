@@ -81,7 +81,7 @@ def test_a_paid_multibanco_has_to_be_charged_within_six_hours(lab):
 
 
 def test_documented_names_pay_automatically(lab, slow_lab):
-    # After three seconds, whatever the delay of other automatic changes.
+    # This name pays after three seconds, with any delay of the other automatic changes.
     source = multibanco(slow_lab, owner={"email": "a_chargeable@example.com"})
     assert source.status == "pending"
     slow_lab.advance(4)

@@ -106,8 +106,8 @@ struct ScanGateTests {
         let inFront = { @Sendable (_: any AuditTrail) in trail as any AuditTrail }
         try await LiveAPI.run(keys: keys, trailInFront: inFront) { api in
             try await withThrowingTaskGroup(of: Int.self) { group in
-                // One runs, and the queue has no place for the last one. Each has a client of its own, because a
-                // shared one opens eight connections.
+                // The first request runs, and the queue rejects the last one. Each request has its own client, because
+                // a shared client opens only eight connections.
                 for _ in 0..<ScanGate.waitingPerKeyMax + 2 {
                     group.addTask { try await api.fetch("/v1/audit", headers: acme).status }
                 }
@@ -143,7 +143,7 @@ struct ScanGateTests {
     }
 }
 
-/// An audit trail whose reads last until the test opens it.
+/// An audit trail that delays its reads until the test opens it.
 private final class HeldTrail: AuditTrail {
     private let isOpen = Mutex(false)
 
