@@ -36,8 +36,7 @@ accounts:
       colour: "#0b6e4f"
 """
     )
-    # Longer than usual, because after a lost lease the next poll reports fewer steps of the charge.
-    env = {"POLLER_API_BIND": bind, "POLLER_CONFIG_FILE": str(file), "POLLER_LEASE": "12s", "POLLER_POLL_TIMEOUT": "8s"}
+    env = {"POLLER_API_BIND": bind, "POLLER_CONFIG_FILE": str(file)}
     with Cluster(workers=1, listen=False, env=env) as cluster:
         yield cluster
 

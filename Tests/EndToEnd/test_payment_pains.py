@@ -37,14 +37,10 @@ WHOLE = ["source.pending", "source.chargeable", "charge.succeeded", "source.cons
 WORDS = ["payment.authorised", "payment.paid"]
 
 
-# Longer than usual, because after a lost lease the next poll reports fewer steps of the charge.
-ENV = {"POLLER_STRIPE_SWEEP": "off", "POLLER_LEASE": "12s", "POLLER_POLL_TIMEOUT": "8s"}
-
-
 @pytest.fixture(scope="module")
 def shop():
     """Starts a cluster without an event sweep, so webhooks are the only hints."""
-    with Cluster(workers=2, notifiers=2, listen=False, env=ENV) as cluster:
+    with Cluster(workers=2, notifiers=2, listen=False, env={"POLLER_STRIPE_SWEEP": "off"}) as cluster:
         yield with_webhooks(cluster)
 
 

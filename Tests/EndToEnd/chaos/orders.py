@@ -18,7 +18,7 @@ from chaos.fire import Fire
 from chaos.kinds import KINDS
 from chaos.payers import Payer, Sold, seq_of
 
-from harness.cluster import Cluster
+from harness.cluster import SHORT_LEASE, Cluster
 from harness.history_checker import is_mailed
 from harness.ledger import Span, read
 from harness.ledger_checker import LedgerChecker
@@ -86,7 +86,7 @@ class OrderRun:
 
         The API keeps its address after a restart.
         """
-        env = {
+        env = SHORT_LEASE | {
             "POLLER_STRIPE_SWEEP": "1s", "POLLER_LOG_LEVEL": "warning",
             "POLLER_API_BIND": f"127.0.0.1:{free_port()}",
         }

@@ -25,10 +25,11 @@ from .webhook_sink import WebhookSink
 # A fixed secret of 32 bytes, so sinks can verify signatures from the first delivery.
 WEBHOOK_SECRET = "whsec_" + base64.b64encode(b"end-to-end-tests-use-this-secret").decode()
 
-# Short, so that tests need not wait long for a lease to expire. The configuration requires the lease to exceed the
-# poll timeout by at least one second.
+# For tests that kill a process or freeze it: short, so that they need not wait long for a lease to expire. The
+# configuration requires the lease to exceed the poll timeout by at least one second.
 LEASE_S = 3
 POLL_TIMEOUT_S = 2
+SHORT_LEASE = {"POLLER_LEASE": f"{LEASE_S}s", "POLLER_POLL_TIMEOUT": f"{POLL_TIMEOUT_S}s"}
 
 LISTENING = r"^pollerd {} listening on (https?://\S+)$"
 
@@ -158,8 +159,10 @@ class Cluster:
             "POLLER_MAIL_FROM": "shop@example.com",
             "POLLER_WEBHOOK_SECRET": WEBHOOK_SECRET,
             "POLLER_ALLOW_CIDRS": "127.0.0.0/8",
-            "POLLER_LEASE": f"{LEASE_S}s",
-            "POLLER_POLL_TIMEOUT": f"{POLL_TIMEOUT_S}s",
+            # The defaults of `pollerd`. On a busy machine a process may stop for seconds. Its polls must not time out
+            # then, and it must not lose their leases: a charge would be in doubt, or a poll repeated.
+            "POLLER_LEASE": "12s",
+            "POLLER_POLL_TIMEOUT": "8s",
             # These tests do not cover Stripe's rate limit, which would only slow them down.
             "POLLER_LANE_RATE": "500",
             "POLLER_LANE_BURST": "100",
@@ -364,14 +367,23 @@ class Cluster:
         return "\n".join(process.tail() for process in self.processes)
 
     def close(self) -> None:
-        # All processes are asked to end at once, because each may need time, especially if its store is
-        # unreachable.
-        for process in self.processes:
+        # The store ends last, because a worker that cannot record a result retries until its lease ends.
+        stores = self.redis.processes if self.processes else []
+        others = [process for process in self.processes if process not in stores]
+        for store in stores:
+            if store.running:
+                store.thaw()
+        # All others are asked to end at once, because each may need time.
+        for process in others:
             process.ask_to_end()
         for peer in reversed(self._peers):
             peer.close()
-        for process in reversed(self.processes):
+        for process in reversed(others):
             process.end()
+        for store in stores:
+            store.ask_to_end()
+        for store in stores:
+            store.end()
         self._folder.cleanup()
 
     def __exit__(self, *_error) -> None:
