@@ -19,7 +19,8 @@ from harness.redis_server import free_port
 from harness.waiting import wait_until
 
 NODES = 6
-PASSWORD = "a-password-of-a-test"
+# Characters with a meaning for a shell or in a configuration file of Redis.
+PASSWORD = """a 'password' of "a test": $HOME `id` \\n \\x41 \\" # end\\"""
 
 
 class Nodes:

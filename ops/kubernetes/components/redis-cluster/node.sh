@@ -10,6 +10,8 @@ port=${PORT:-6379}
 run=${RUN:-/run/redis}
 REDISCLI_AUTH=$(cat "${PASSWORD_FILE:-/run/secrets/redis/REDIS_PASSWORD}")
 export REDISCLI_AUTH
+# Redis splits a line of its configuration at spaces and quotes, except within double quotes.
+password=$(printf %s "$REDISCLI_AUTH" | sed 's/[\\"]/\\&/g')
 
 umask 077
 # The password is in a file, because the list of processes shows command lines.
@@ -26,8 +28,8 @@ cluster-node-timeout 5000
 cluster-replica-validity-factor 0
 # A permanently lost shard waits for its restore, and the others keep working.
 cluster-require-full-coverage no
-requirepass $REDISCLI_AUTH
-masterauth $REDISCLI_AUTH
+requirepass "$password"
+masterauth "$password"
 appendonly yes
 appendfsync everysec
 maxmemory ${MAXMEMORY:-1gb}
