@@ -169,6 +169,15 @@ def test_a_unit_file_grants_few_rights(tmp_path: Path):
     assert found and float(found[1]) <= EXPOSURE_MAX, done.stdout + done.stderr
 
 
+def test_the_package_requires_a_systemd_that_loads_a_folder_of_credentials(packages: dict[str, Path]):
+    """systemd 251 is the first whose `LoadCredential=` accepts a folder, as its NEWS says."""
+    command = ["dpkg-deb", "--field", packages["poller"], "Depends"]
+    depends = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"^LoadCredential=poller:{CREDENTIALS}$", (ROOT / "ops/systemd/pollerd@.service").read_text(), re.MULTILINE)
+    assert set(re.findall(r"\bsystemd \([^)]*\)|\bsystemd(?= *[|,])", depends)) == {"systemd (>= 251)"}, depends
+    assert "systemd 251" in (ROOT / "Sources/Poller/Poller.docc/Guides/Deploying.md").read_text()
+
+
 def test_the_stop_of_a_unit_takes_longer_than_the_drain():
     unit = (ROOT / "ops/systemd/pollerd@.service").read_text()
     drain = re.search(r"^#POLLER_DRAIN_TIMEOUT=(\d+)s$", (ROOT / "ops/systemd/poller.env").read_text(), re.MULTILINE)
