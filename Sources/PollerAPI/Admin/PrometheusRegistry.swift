@@ -1,4 +1,5 @@
 package import CoreMetrics
+package import Logging
 import PollerOperations
 import SafeNumbers
 import Synchronization
@@ -12,7 +13,7 @@ import Synchronization
 ///
 /// *Limits*: 500 names and 200 label sets per name. Labels are meant to be enumerations, and a value from outside must
 /// not exhaust the memory of this process or of Prometheus. Further label sets share one labelled `overflow="true"`, so
-/// sums stay correct.
+/// sums stay correct. Further gauges are left out. The log names a metric once when it exceeds the limit.
 ///
 /// swift-metrics creates a handler at every use of a metric, so the registry returns the same one for the same name and
 /// labels. A class, because the process and its metrics system share it.
@@ -21,10 +22,15 @@ package final class PrometheusRegistry: MetricsFactory {
     static let seriesMax = 200
 
     private let families = Mutex<[String: PrometheusFamily]>([:])
+    /// The metrics over the limit on label sets that were logged.
+    private let logged = Mutex<Set<String>>([])
+    private let logger: Logger
     private static let refusals = "poller_metrics_refused_total"
 
     /// Creates an empty registry, to be passed to `MetricsSystem.bootstrap` once.
-    package init() {}
+    package init(logger: Logger) {
+        self.logger = logger
+    }
 
     package func makeCounter(
         label: String,
@@ -149,23 +155,32 @@ package final class PrometheusRegistry: MetricsFactory {
     ) -> PrometheusFamily.Series? {
         let name = PrometheusText.name(label)
         let labels = PrometheusText.labels(dimensions)
-        let series = families.withLock { families -> PrometheusFamily.Series? in
+        let found = families.withLock { families -> PrometheusFamily.Found? in
             if families[name] == nil, families.count < Self.namesMax {
                 families[name] = PrometheusFamily(kind: kind)
             }
             guard families[name]?.kind == kind else { return nil }
             return families[name]?.series(labels, max: Self.seriesMax)
         }
-        if series == nil { countRefusal() }
-        return series
+        if found?.isOver == true { logOverflow(of: name) }
+        if found?.series == nil { countRefusal() }
+        return found?.series
+    }
+
+    private func logOverflow(of name: String) {
+        guard logged.withLock({ $0.insert(name).inserted }) else { return }
+        logger.warning(
+            "a metric has too many label sets: further ones are summed, those of a gauge missing",
+            metadata: ["metric": "\(name)", "limit": "\(Self.seriesMax)"]
+        )
     }
 
     private func countRefusal() {
         families.withLock { families in
             // Exempt from the limit on names, so that this counter is always exported.
             let new = PrometheusFamily(kind: .counter)
-            let series = families[Self.refusals, default: new].series("", max: 1)
-            if case .value(let count) = series { count.increment(by: 1.0) }
+            let found = families[Self.refusals, default: new].series("", max: 1)
+            if case .value(let count) = found.series { count.increment(by: 1.0) }
         }
     }
 }
@@ -177,6 +192,9 @@ struct PrometheusFamily: Sendable {
         case value(PrometheusValue)
         case histogram(PrometheusHistogram)
     }
+
+    /// The series of a label set, and whether it exceeds the limit.
+    typealias Found = (series: Series?, isOver: Bool)
 
     let kind: Metric.Kind
     /// The series by rendered labels, without braces.
@@ -190,14 +208,18 @@ struct PrometheusFamily: Sendable {
     }
 
     /// Returns the series of a label set, or the overflow series once there are `max`.
-    mutating func series(_ labels: String, max: Int) -> Series {
-        if let known = series[labels] { return known }
-        let labels = series.count < max ? labels : "overflow=\"true\""
-        if let known = series[labels] { return known }
+    ///
+    /// Gauges have no overflow series: it would show the last value of any label set.
+    mutating func series(_ labels: String, max: Int) -> Found {
+        if let known = series[labels] { return (known, false) }
+        let isOver = series.count >= max
+        if isOver, kind == .gauge { return (nil, true) }
+        let labels = isOver ? "overflow=\"true\"" : labels
+        if let known = series[labels] { return (known, isOver) }
         let new: Series =
             kind == .histogram ? .histogram(PrometheusHistogram()) : .value(PrometheusValue())
         series[labels] = new
-        return new
+        return (new, isOver)
     }
 
     /// Removes the series of a gauge.

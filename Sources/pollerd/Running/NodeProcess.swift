@@ -51,7 +51,7 @@ struct NodeProcess {
             ]
         )
         let announcer = settings.announcer
-        let metrics = PrometheusRegistry()
+        let metrics = PrometheusRegistry(logger: logger)
         MetricsSystem.bootstrap(metrics)
         metrics.beginCounters()
         observeLog(settings)

@@ -142,7 +142,7 @@ struct OperatorRoutesTests {
 
     @Test("the admin listener serves liveness, readiness with reasons, and metrics")
     func admin() async throws {
-        let registry = PrometheusRegistry()
+        let registry = PrometheusRegistry(logger: LiveAPI.quiet)
         Counter(label: "poller_polls_total", factory: registry).increment(by: 3)
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
         let isReady = Mutex(false)

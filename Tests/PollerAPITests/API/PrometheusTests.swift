@@ -13,7 +13,7 @@ import Testing
 struct PrometheusRegistryTests {
     @Test("counters, gauges and histograms are rendered in order, with types and escaped labels")
     func renders() {
-        let registry = PrometheusRegistry()
+        let registry = PrometheusRegistry(logger: LiveAPI.quiet)
         Counter(label: "b_total", dimensions: [("z", "1"), ("a", "q\"\\\n")], factory: registry)
             .increment(by: 2)
         Counter(label: "b_total", dimensions: [("a", "q\"\\\n"), ("z", "1")], factory: registry)
@@ -35,7 +35,7 @@ struct PrometheusRegistryTests {
 
     @Test("labels over the limit share one series, and the sum stays correct")
     func cardinality() {
-        let registry = PrometheusRegistry()
+        let registry = PrometheusRegistry(logger: LiveAPI.quiet)
         for number in 0..<1000 {
             Counter(label: "hits_total", dimensions: [("id", "\(number)")], factory: registry)
                 .increment()
@@ -45,9 +45,27 @@ struct PrometheusRegistryTests {
         #expect(lines.contains("hits_total{overflow=\"true\"} 800"))
     }
 
+    @Test("a gauge over the limit is missing, and the log names each metric over it once")
+    func overflow() {
+        let log = RecordedLog()
+        let registry = PrometheusRegistry(logger: log.logger)
+        for number in 0..<(PrometheusRegistry.seriesMax + 10) {
+            let labels = [("id", "\(number)")]
+            Gauge(label: "delay", dimensions: labels, factory: registry).record(number)
+            Counter(label: "hits_total", dimensions: labels, factory: registry).increment()
+        }
+        let text = registry.text
+        #expect(text.contains("\ndelay{id=\"199\"} 199\n"))
+        #expect(!text.contains("delay{overflow"))
+        #expect(text.contains("\npoller_metrics_refused_total 10\n"))
+        #expect(log.all.count == 2)
+        #expect(log.has("too many label sets", "metric=delay"))
+        #expect(log.has("too many label sets", "metric=hits_total"))
+    }
+
     @Test("requests keep their status when there are more routes and statuses than series")
     func statuses() {
-        let registry = PrometheusRegistry()
+        let registry = PrometheusRegistry(logger: LiveAPI.quiet)
         withMetricsFactory(registry) {
             let metrics = RequestMetrics()
             for number in 0..<PrometheusRegistry.seriesMax {
@@ -78,7 +96,7 @@ struct PrometheusRegistryTests {
 
     @Test("a destroyed gauge is not rendered any more, and the other gauges of its name are")
     func destroyed() {
-        let registry = PrometheusRegistry()
+        let registry = PrometheusRegistry(logger: LiveAPI.quiet)
         let first = Gauge(label: "reads", dimensions: [("id", "1")], factory: registry)
         first.record(1)
         Gauge(label: "reads", dimensions: [("id", "2")], factory: registry).record(2)
@@ -88,7 +106,7 @@ struct PrometheusRegistryTests {
 
     @Test("a name used for two kinds keeps the first, and the conflict is counted")
     func conflictingKinds() {
-        let registry = PrometheusRegistry()
+        let registry = PrometheusRegistry(logger: LiveAPI.quiet)
         Counter(label: "x_total", factory: registry).increment()
         Timer(label: "x_total", factory: registry).recordSeconds(1)
         #expect(registry.text.contains("x_total 1\n"))
@@ -97,7 +115,7 @@ struct PrometheusRegistryTests {
 
     @Test("a counter without labels is rendered as 0 before its first increment")
     func begins() {
-        let registry = PrometheusRegistry()
+        let registry = PrometheusRegistry(logger: LiveAPI.quiet)
         registry.beginCounters()
         #expect(registry.text.contains("\npoller_endpoints_disabled_total 0\n"))
         #expect(registry.text.contains("\npoller_metrics_refused_total 0\n"))
@@ -110,7 +128,7 @@ struct PrometheusRegistryTests {
 
     @Test("increments from concurrent tasks are all counted")
     func concurrent() async {
-        let registry = PrometheusRegistry()
+        let registry = PrometheusRegistry(logger: LiveAPI.quiet)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
@@ -135,7 +153,7 @@ struct ClusterGaugesTests {
             try await api.store.pause(LaneID(account: .main, kind: .source))
             try await api.announce("worker,api", host: "one")
             try await api.see([.quarantine])
-            let registry = PrometheusRegistry()
+            let registry = PrometheusRegistry(logger: LiveAPI.quiet)
             let clock = ManualClock()
             let gauges = ClusterGauges(
                 backend: api.backend,
