@@ -135,13 +135,18 @@ extension PollerClient {
             }
             return "the TLS handshake failed: \(text)"
         case is HTTPParserError: return "it speaks no HTTP: does it want https:// in its URL?"
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+            return certificateOfOtherHost
         case is NIOSSLExtraError: return untrustedCertificate
-        default: return "\(error)"
+        default: return TLSErrorText.text(of: error)
         }
     }
 
     /// The description of a server with an untrusted certificate.
     package static let untrustedCertificate = "its certificate is not one that is trusted here"
+
+    /// The description of a server whose certificate has other host names than its URL.
+    package static let certificateOfOtherHost = "its certificate is for another host name"
 
     static func encoded(_ query: [(String, String?)]) -> String {
         let parts = query.compactMap { name, value in

@@ -3,13 +3,16 @@
 import json
 import os
 import re
+import ssl
 from pathlib import Path
 
 import pytest
 
 from harness.cluster import Cluster
 from harness.commands import run
+from harness.http_server import HTTPServer, Request
 from test_command_line import NOWHERE
+from test_tls import authority
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -167,6 +170,45 @@ def test_a_server_that_is_not_poller_is_reported_as_such(calm: Cluster, shared_c
         done = run("pollerctl", "list", env={"POLLER_URL": url})
         assert done.returncode in (64, 69) and said in done.stderr, done.stderr
         assert "checkouts" not in done.stderr and "Error" not in done.stderr, done.stderr
+
+
+class Page(HTTPServer):
+    """A proxy that answers every request with a page."""
+
+    def __init__(self, status: int = 200, tls: ssl.SSLContext | None = None):
+        self.status = status
+        super().__init__(tls=tls)
+
+    def answer(self, _request: Request, _body: bytes):
+        return self.status, b"<html><body>a page</body></html>", {"content-type": "text/html", "location": "https://poller.example/"}
+
+
+@pytest.mark.parametrize(
+    "status, code, said",
+    [
+        (200, 1, "is a pollerd API of a compatible release"),
+        (301, 69, "Set POLLER_URL to the address that it redirects to"),
+        (403, 69, "or a proxy in front of it returned 403"),
+        (404, 69, "is not a pollerd API"),
+        (413, 69, "Let it accept bodies of 8 MiB"),
+        (502, 69, "a proxy could not reach pollerd"),
+    ],
+)
+def test_a_page_of_a_proxy_is_reported_with_the_remedy(status: int, code: int, said: str):
+    with Page(status) as proxy:
+        done = run("pollerctl", "enqueue", "src_1", "--json", env={"POLLER_URL": proxy.url})
+    assert done.returncode == code and said in done.stderr, done.stderr
+    assert proxy.url in done.stderr and "<" not in done.stderr, done.stderr
+
+
+def test_a_certificate_for_another_host_is_reported_as_such(tmp_path: Path):
+    root = authority(tmp_path, "another.example")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(root, root.with_suffix(".key"))
+    with Page(tls=tls) as server:
+        done = run("pollerctl", "list", "--ca-file", str(root), env={"POLLER_URL": server.url})
+    assert done.returncode == 69 and "its certificate is for another host name" in done.stderr, done.stderr
+    assert "Set POLLER_URL to a host name in the certificate." in done.stderr
 
 
 def test_every_route_in_an_error_message_has_a_command():

@@ -16,19 +16,17 @@ struct Failure {
         case .unreachable(_, PollerClient.untrustedCertificate):
             message =
                 "\(error)\nIf a private authority signed it, set --ca-file PATH or POLLER_CA_FILE to its "
-                + "certificate."
+                + "certificate. If it has expired, renew it."
+            exitStatus = 69
+        case .unreachable(_, PollerClient.certificateOfOtherHost):
+            message = "\(error)\nSet POLLER_URL to a host name in the certificate."
             exitStatus = 69
         case .unreachable:
             message =
                 "\(error)\nCheck that pollerd is running there, or set POLLER_URL to another server."
             exitStatus = 69
         case .problem(let problem) where problem.isFromOtherServer:
-            message =
-                problem.status >= 500
-                ? "\(url) returned \(problem.status) without details: a proxy could not reach "
-                    + "pollerd\nCheck that pollerd is running, then repeat the command."
-                : "\(url) is not a pollerd API\nSet POLLER_URL to the API's address, which pollerd "
-                    + "prints at start."
+            message = Self.text(otherServer: url, status: problem.status)
             exitStatus = 69
         case .problem(let problem) where problem.status == 401:
             message =
@@ -51,6 +49,23 @@ struct Failure {
             message =
                 "\(error)\nCheck that \(url) is a pollerd API of a compatible release."
             exitStatus = 1
+        }
+    }
+
+    /// The meaning of a status without a code of pollerd, and the remedy.
+    private static func text(otherServer url: String, status: Int) -> String {
+        switch status {
+        case 300..<400:
+            "\(url) redirects requests\nSet POLLER_URL to the address that it redirects to, which often "
+                + "begins with https://."
+        case 413:
+            "a proxy at \(url) rejects requests of this size\nLet it accept bodies of 8 MiB."
+        case 500...:
+            "\(url) returned \(status) without details: a proxy could not reach pollerd\nCheck that "
+                + "pollerd is running, then repeat the command."
+        default:
+            "\(url) is not a pollerd API, or a proxy in front of it returned \(status)\nSet POLLER_URL to "
+                + "the API's address, which pollerd prints at start, or check the proxy's rules."
         }
     }
 
