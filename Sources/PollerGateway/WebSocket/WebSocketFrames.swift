@@ -85,14 +85,17 @@ enum WebSocketPipeline {
     /// Adds the handlers to a channel that has just become a WebSocket.
     ///
     /// - `frameCount`: limits the client's frames, or `nil` for no limit.
+    /// - `closeTimeout`: the maximum time from our close frame for a violation to the client's end.
     static func add(
         to channel: any Channel,
         messageBytesMax: Int,
         fragmentsMax: Int = fragmentsMax,
-        frameCount: SharedFrameCount? = nil
+        frameCount: SharedFrameCount? = nil,
+        closeTimeout: Duration = .seconds(3)
     ) throws {
         let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(FrameValidator(frameCount))
+        let ending = EarlyEnd(timeout: TimeAmount(closeTimeout))
+        try pipeline.addHandler(FrameValidator(frameCount, ending))
         try pipeline.addHandler(
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0,
@@ -100,7 +103,7 @@ enum WebSocketPipeline {
                 maxAccumulatedFrameSize: messageBytesMax
             )
         )
-        try pipeline.addHandler(FrameErrorHandler())
+        try pipeline.addHandler(FrameErrorHandler(ending))
     }
 }
 
@@ -159,11 +162,13 @@ private final class FrameValidator: ChannelInboundHandler {
     typealias OutboundOut = WebSocketFrame
 
     private let frameCount: SharedFrameCount?
+    private let ending: EarlyEnd
     private var began: NIODeadline?
     private var isOver = false
 
-    init(_ frameCount: SharedFrameCount?) {
+    init(_ frameCount: SharedFrameCount?, _ ending: EarlyEnd) {
         self.frameCount = frameCount
+        self.ending = ending
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -178,7 +183,7 @@ private final class FrameValidator: ChannelInboundHandler {
             ) {
                 isOver = true
                 let code = WebSocketErrorCode(codeNumber: CloseCode.rateLimited.rawValue)
-                FrameErrorHandler.end(context, code, reason)
+                ending.begin(context, code, reason)
                 return
             }
         }
@@ -189,7 +194,7 @@ private final class FrameValidator: ChannelInboundHandler {
             known.contains(frame.opcode)
         else {
             isOver = true
-            FrameErrorHandler.end(context, .protocolError)
+            ending.begin(context, .protocolError)
             return
         }
         context.fireChannelRead(data)
@@ -202,21 +207,33 @@ private final class FrameErrorHandler: ChannelInboundHandler {
     typealias InboundOut = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
+    private let ending: EarlyEnd
+
+    init(_ ending: EarlyEnd) {
+        self.ending = ending
+    }
+
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
         case NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
             NIOWebSocketFrameAggregator.Error.tooManyFragments,
             NIOWebSocketError.invalidFrameLength:
-            Self.end(context, .messageTooLarge)
+            ending.begin(context, .messageTooLarge)
         case is NIOWebSocketFrameAggregator.Error, is NIOWebSocketError:
-            Self.end(context, .protocolError)
+            ending.begin(context, .protocolError)
         default: break
         }
         context.fireErrorCaught(error)
     }
+}
 
-    /// Sends the close frame and ends the connection without waiting for the answer, because the peer breaks the rules.
-    static func end(
+/// The end of a connection whose client breaks the rules.
+private struct EarlyEnd {
+    /// The maximum time from our close frame to the client's end.
+    let timeout: TimeAmount
+
+    /// Sends the close frame, and ends our side of the connection without waiting for the answer.
+    func begin(
         _ context: ChannelHandlerContext,
         _ code: WebSocketErrorCode,
         _ reason: String = ""
@@ -228,7 +245,9 @@ private final class FrameErrorHandler: ChannelInboundHandler {
         data.writeString(reason)
         let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
         let channel = context.channel
-        context.writeAndFlush(NIOAny(frame)).whenComplete { _ in InputDrain.begin(channel) }
+        context.writeAndFlush(NIOAny(frame)).whenComplete { _ in
+            InputDrain.begin(channel, timeout: timeout)
+        }
     }
 }
 
@@ -236,18 +255,19 @@ private final class FrameErrorHandler: ChannelInboundHandler {
 ///
 /// A socket that is closed with unread input resets the connection, and the client then loses the close frame that it
 /// has not read yet (RFC 6455 §7.1.1, RFC 9112 §9.6). The socket is closed when the client has closed its side, after
-/// ``readsMax`` or after ``timeout``.
+/// ``readsMax`` or after a time.
 private final class InputDrain: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// The maximum of dropped reads, 1 MiB: far more than a client sends before it reads the close frame.
-    private static let readsMax = 256
-    private static let timeout = TimeAmount.seconds(2)
+    /// The maximum of dropped reads, of up to 4 KiB.
+    ///
+    /// A client sends less before it reads the close frame, even with one frame per read.
+    private static let readsMax = 10_000
 
     private var reads = 0
 
     /// Ends our side of the connection, and starts to drop the client's.
-    static func begin(_ channel: any Channel) {
+    static func begin(_ channel: any Channel, timeout: TimeAmount) {
         let drain = InputDrain()
         guard (try? channel.pipeline.syncOperations.addHandler(drain, position: .first)) != nil
         else { return }

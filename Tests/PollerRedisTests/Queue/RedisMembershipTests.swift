@@ -29,7 +29,7 @@ struct RedisMembershipTests {
         try await withRedis { client in
             let layout = try await StoreLayout.created(on: client, partitions: 4)
             let members = RedisMembership(client: client, layout: layout)
-            #expect(try await members.beat(worker, for: .seconds(600)) == [worker])
+            #expect(try await members.beat(worker, for: .seconds(30)) == [worker])
             let list = "\(layout.watchKeys.namespace)p{0}"
             let stored = try await client.send(
                 RedisCommand("HGET", [.string(list), .string("\(worker.owner)")])
@@ -51,7 +51,7 @@ struct RedisMembershipTests {
         try await withRedis { client in
             let layout = try await StoreLayout.created(on: client, partitions: 4)
             let members = RedisMembership(client: client, layout: layout)
-            try await members.announce(worker, for: .seconds(600))
+            try await members.announce(worker, for: .seconds(30))
             #expect(try await members.members() == [worker])
             let stats = try await client.send(RedisCommand("INFO", ["commandstats"])).string ?? ""
             #expect(stats.contains("cmdstat_hgetall:calls=1,"))
