@@ -4,8 +4,9 @@ import PollerIdentity
 //
 // | observed | state | reason |
 // |---|---|---|
-// | money, a dispute lost | reversed | dispute_lost |
+// | money, a dispute lost, and nothing of it left | reversed | dispute_lost |
 // | money, and the charge has failed since | reversed | bank_returned |
+// | money, a dispute over a part of it lost | partially_refunded | dispute_lost |
 // | money, an open dispute, whatever was refunded | disputed | |
 // | money captured from a hold, and the rest is still held | partially_paid | held |
 // | money, all of it refunded | refunded | duplicate, if its order was paid twice |
@@ -85,10 +86,15 @@ extension Payment {
         if charge.dispute == .lost {
             // Not more than was received.
             returned = min(captured, refunded + max(charge.disputed ?? captured, .zero))
+        }
+        if charge.dispute == .lost, returned == captured {
             derived = (.reversed, .disputeLost)
         } else if charge.isReturned {
             returned = captured
             derived = (.reversed, .bankReturned)
+        } else if charge.dispute == .lost, returned > 0 {
+            // The shop keeps the rest, so the order stays paid.
+            derived = (.partiallyRefunded, .disputeLost)
         } else if charge.dispute == .open {
             derived = (.disputed, nil)
         } else if charge.mayCaptureMore {

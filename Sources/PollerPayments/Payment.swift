@@ -119,9 +119,10 @@ package struct Payment: Hashable, Sendable {
 /// | `failed` | this attempt has failed; nothing was taken |
 /// | `expired` | the time limit passed before it was paid or taken |
 /// | `cancelled` | it was cancelled |
-/// | `refunded`, `partially_refunded` | it was paid, and all or part was refunded |
+/// | `refunded` | it was paid, and all was refunded |
+/// | `partially_refunded` | it was paid, and a part was refunded, or taken back by a lost dispute |
 /// | `disputed` | it was paid, and the payer's bank has reclaimed it |
-/// | `reversed` | it was paid, and the bank has taken it back |
+/// | `reversed` | it was paid, and the bank has taken all of it back |
 /// | `unknown` | nothing was observed, or nothing that determines a state |
 package enum PaymentState: String, Hashable, Sendable, CaseIterable {
     case awaitingCustomer = "awaiting_customer"

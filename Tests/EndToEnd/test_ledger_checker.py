@@ -122,8 +122,9 @@ def test_a_page_may_lag_within_its_limit():
         ([("dispute", {"id": "dp_1", "charge": "ch_1", "status": "warning_needs_response"})], Truth("paid", 1099)),
         (
             [("dispute", {"id": "dp_1", "charge": "ch_1", "status": "lost", "amount": 500})],
-            Truth("reversed", 1099, 500),
+            Truth("partially_refunded", 1099, 500),
         ),
+        ([("dispute", {"id": "dp_1", "charge": "ch_1", "status": "lost"})], Truth("reversed", 1099, 1099)),
         (
             [
                 ("dispute", {"id": "dp_1", "charge": "ch_1", "status": "needs_response"}),

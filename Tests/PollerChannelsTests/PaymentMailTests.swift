@@ -100,6 +100,8 @@ struct PaymentMailTests {
         )
         let debit = NextStep.awaitDebit(at: nil, needsApproval: true)
         #expect(mailed(events(.processing, nil, debit)) == ["next_step.changed"])
+        #expect(mailed(events(.partiallyRefunded)) == ["payment.partially_refunded"])
+        #expect(mailed(events(.partiallyRefunded, .disputeLost)).isEmpty)
         for state in [PaymentState.disputed, .reversed, .unknown] {
             #expect(mailed(events(state)).isEmpty, "\(state)")
         }

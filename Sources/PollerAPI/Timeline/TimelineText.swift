@@ -49,6 +49,8 @@ enum TimelineText {
             case (.paid, _) where payment.amountReceived > 0:
                 "Paid: \(received) has arrived\(by)."
             case (.partiallyPaid, _?): "\(received) of \(whole) has arrived\(by)."
+            case (.partiallyRefunded, _) where payment.reason == .disputeLost:
+                "The bank returned \(returned) to the customer."
             case (.refunded, _) where payment.amountReturned > 0,
                 (.partiallyRefunded, _) where payment.amountReturned > 0:
                 "\(returned) was refunded to the customer."

@@ -96,7 +96,9 @@ struct PaymentMail: Hashable, Sendable {
     private static func isMailed(_ payment: Payment, _ step: NextStep, _ isSetup: Bool) -> Bool {
         if step.asksForAccount { return false }
         return switch payment.state {
-        case .expired, .cancelled, .refunded, .partiallyRefunded: true
+        case .expired, .cancelled, .refunded: true
+        // The payer's bank has returned a part after a dispute, which it tells the payer itself.
+        case .partiallyRefunded: payment.reason != .disputeLost
         case .partiallyPaid: payment.reason != .windowClosing
         // A bank's inquiry is reported only to the shop, and the payer already has the mail about the payment. A
         // returned refund does not make it a new payment.

@@ -25,11 +25,11 @@ public struct Payment: WireObject, Hashable {
         case cancelled
         /// The payment was refunded in full.
         case refunded
-        /// The payment was refunded in part.
+        /// The payment was refunded in part, or the bank has taken back a part (reason `dispute_lost`).
         case partiallyRefunded = "partially_refunded"
         /// The payer's bank has disputed the payment.
         case disputed
-        /// The bank has reversed the payment.
+        /// The bank has reversed the whole payment.
         case reversed
         /// No observation yet, or none that determines the state.
         case unknown

@@ -138,6 +138,12 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "# refunded", "# erstattet", "Remboursement de #", "# terugbetaald", "Reembolso de #", "Rimborso di #",
         "Zwrócono #", "Reembolso de # efetuado", "已退款 #",
     )),
+    ("partially_refunded", (
+        "Amount of # returned by your bank", "Betrag von # von Ihrer Bank zurückgebucht",
+        "Montant de # annulé par votre banque", "Bedrag van # door uw bank teruggeboekt",
+        "Importe de # devuelto por su banco", "Importo di # stornato dalla sua banca",
+        "Kwota # cofnięta przez bank", "Valor de # devolvido pelo seu banco", "银行已退回 #",
+    )),
     # For a refund that has not succeeded; these headlines state nothing about the payment.
     ("", (
         "Your refund of # is being processed", "Ihre Erstattung von # wird bearbeitet",

@@ -50,7 +50,7 @@ def is_mailed(event: dict) -> bool:
         if event["type"] != f"payment.{state}":
             return event["type"] == "next_step.changed" and asked
         return (
-            state in MAILED
+            (state in MAILED and reason != "dispute_lost")
             or (state == "paid" and reason != "inquiry" and not payment.get("refund") and not was_disputed(event))
             or (state == "authorised" and reason not in ("saved", "window_closing"))
             or (state == "authorised" and reason == "saved" and event.get("kind") == "setup_intent")

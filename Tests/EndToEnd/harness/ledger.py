@@ -142,10 +142,11 @@ class Holding:
     def _of_money(self, charge: dict, status: str, taken: int, refunded: int) -> tuple[str, int, int]:
         disputes = [dispute for dispute in self.disputes.values() if dispute["charge"] == charge["id"]]
         lost = sum(dispute.get("amount", taken) for dispute in disputes if dispute["status"] == "lost")
-        if lost:
-            return "reversed", taken, min(taken, refunded + lost)
-        if status == "failed":
+        gone = min(taken, refunded + lost)
+        if status == "failed" or (lost and gone == taken):
             return "reversed", taken, taken
+        if lost:
+            return "partially_refunded", taken, gone
         if any(dispute["status"] in ("needs_response", "under_review") for dispute in disputes):
             return "disputed", taken, refunded
         if charge.get("captured") is False:

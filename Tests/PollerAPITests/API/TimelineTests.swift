@@ -108,6 +108,15 @@ struct TimelineTests {
                     + "Polling has stopped. Refunds and disputes are still reported.",
             ]
         )
+        let partlyLost = PollerPayments.Payment(
+            state: .partiallyRefunded,
+            amount: 1000,
+            amountReceived: 1000,
+            amountReturned: 300,
+            currency: "eur",
+            reason: .disputeLost
+        )
+        #expect(TimelineText.sentence(partlyLost).hasPrefix("The bank returned "))
         let disputed = timeline([event(1, at: 10, .paid), event(2, at: 61, .disputed)])
         #expect(disputed.last == "The customer disputed the payment with their bank.")
     }

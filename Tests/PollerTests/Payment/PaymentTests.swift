@@ -133,9 +133,36 @@ struct PaymentTests {
                     $0.disputed = 300
                 }
             ),
-            "reversed dispute_lost",
+            "partially_refunded dispute_lost",
             1000,
             400
+        ),
+        Row(
+            "all that a refund has left lost by a dispute",
+            facts(
+                "consumed",
+                charge: charge(captured: 1000, refunded: 700) {
+                    $0.dispute = .lost
+                    $0.disputed = 300
+                }
+            ),
+            "reversed dispute_lost",
+            1000,
+            1000
+        ),
+        Row(
+            "dispute over a part lost, and failed after it had succeeded",
+            facts(
+                "failed",
+                charge: charge(.failed, captured: 1000) {
+                    $0.isReturned = true
+                    $0.dispute = .lost
+                    $0.disputed = 300
+                }
+            ),
+            "reversed bank_returned",
+            1000,
+            1000
         ),
         Row(
             "dispute lost, of which no sum is known",

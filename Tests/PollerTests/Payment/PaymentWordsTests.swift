@@ -59,7 +59,7 @@ struct PaymentWordsTests {
         #expect(states.isSuperset(of: [.awaitingCustomer, .processing, .authorised, .expired]))
     }
 
-    @Test("every dispute status is mapped, and only a lost dispute reverses a payment")
+    @Test("every dispute status is mapped, and a dispute lost over all of a payment reverses it")
     func disputes() throws {
         let expected: [String: DisputeState] = [
             "appeal_needs_response": .open, "appeal_under_review": .open, "lost": .lost,

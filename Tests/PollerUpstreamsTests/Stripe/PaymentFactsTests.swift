@@ -96,7 +96,7 @@ struct PaymentFactsTests {
             ),
             (
                 #""status":"succeeded","captured":true,"disputed":true,"dispute":{"id":"dp_1","status":"lost","amount":99}"#,
-                "reversed dispute_lost 1099/1099 -99"
+                "partially_refunded dispute_lost 1099/1099 -99"
             ),
             (
                 #""status":"succeeded","captured":true,"dispute":"dp_1""#, "disputed 1099/1099"
