@@ -75,7 +75,8 @@ extension NextStep.BankAccount {
         let number = scheme == "spei" ? "clabe" : "account"
         let rows: [(key: String, value: String?)] = [
             ("holder", holder ?? payee), ("iban", iban.map(Self.grouped)), ("bic", bic),
-            (number, self.number), (code, bankCode), ("branch", branchCode), ("bank", bank),
+            (number, self.number), ("account_type", shownType), (code, bankCode),
+            ("branch", branchCode), ("bank", bank), ("branch_name", branchName),
         ]
         return rows.compactMap { key, value in
             value.map { value in
@@ -86,6 +87,17 @@ extension NextStep.BankAccount {
                     isUnbroken: key == "iban"
                 )
             }
+        }
+    }
+
+    /// The type of the account as the forms of its country name it.
+    ///
+    /// *Source*: <https://docs.stripe.com/api/payment_intents/object>, `zengin.account_type`.
+    private var shownType: String? {
+        switch accountType {
+        case "futsu": "普通 (futsu)"
+        case "toza": "当座 (toza)"
+        default: accountType
         }
     }
 

@@ -77,10 +77,13 @@ package enum NextStep: Hashable, Sendable {
         package var bic: String?
         /// The account number, if it is not an IBAN.
         package var number: String?
+        /// The type of the account, in the upstream's terms: `futsu` or `toza` in Japan.
+        package var accountType: String?
         /// The bank's code, by the scheme: routing number, sort code, bank part of the CLABE.
         package var bankCode: String?
         /// The branch code of Japanese accounts.
         package var branchCode: String?
+        package var branchName: String?
 
         /// Creates an account with only a scheme.
         package init(scheme: String) {

@@ -200,8 +200,10 @@ extension NextStep.BankAccount {
         wire.iban = iban
         wire.bic = bic
         wire.number = number
+        wire.accountType = accountType
         wire.bankCode = bankCode
         wire.branchCode = branchCode
+        wire.branchName = branchName
         return wire
     }
 
@@ -212,8 +214,10 @@ extension NextStep.BankAccount {
         iban = wire.iban
         bic = wire.bic
         number = wire.number
+        accountType = wire.accountType
         bankCode = wire.bankCode
         branchCode = wire.branchCode
+        branchName = wire.branchName
     }
 }
 

@@ -250,6 +250,33 @@ struct PayerWordsTests {
         }
     }
 
+    @Test("a Japanese account is shown with its branch and its type, as a transfer needs them")
+    func japaneseAccount() {
+        var account = NextStep.BankAccount(scheme: "zengin")
+        account.holder = "Shop KK"
+        account.bank = "Mizuho"
+        account.number = "1234567"
+        account.accountType = "futsu"
+        account.bankCode = "0001"
+        account.branchCode = "123"
+        account.branchName = "Ginza"
+        var transfer = NextStep.Transfer()
+        transfer.accounts = [account]
+        let message = PayerMessage(
+            Payment(state: .awaitingCustomer),
+            .transfer(transfer),
+            of: Purchase(),
+            for: .page,
+            in: .in(.en)
+        )
+        #expect(
+            message.details.map { "\($0.label): \($0.value)" } == [
+                "Payee: Shop KK", "Account number: 1234567", "Account type: 普通 (futsu)",
+                "Bank code: 0001", "Branch code: 123", "Bank: Mizuho", "Branch name: Ginza",
+            ]
+        )
+    }
+
     @Test("only a paid payment is reported as received", arguments: PayerLanguage.allCases)
     func honest(language: PayerLanguage) {
         let words = PayerWords.in(language)

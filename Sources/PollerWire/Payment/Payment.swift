@@ -213,10 +213,14 @@ public struct NextStep: WireObject, Hashable {
         public var bic: String?
         /// The account number, if there is no IBAN.
         public var number: String?
+        /// The type of the account: `futsu` (ordinary) or `toza` (current) in Japan.
+        public var accountType: String?
         /// The bank code of the scheme: a routing number or sort code.
         public var bankCode: String?
         /// The branch code of a Japanese account.
         public var branchCode: String?
+        /// The name of that branch.
+        public var branchName: String?
 
         package init() {}
 
@@ -227,8 +231,10 @@ public struct NextStep: WireObject, Hashable {
             Field("iban", \.iban)
             Field("bic", \.bic)
             Field("number", \.number)
+            Field("account_type", \.accountType)
             Field("bank_code", \.bankCode)
             Field("branch_code", \.branchCode)
+            Field("branch_name", \.branchName)
         }
     }
 

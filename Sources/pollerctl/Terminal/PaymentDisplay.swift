@@ -78,7 +78,7 @@ extension NextStep {
 extension NextStep.Account {
     /// The account on one line, the most needed parts first.
     fileprivate var line: String {
-        [scheme, iban, number, bankCode, branchCode, bic, bank, holder]
+        [scheme, iban, number, accountType, bankCode, branchCode, bic, bank, branchName, holder]
             .compactMap(\.self).joined(separator: " ")
     }
 }

@@ -16,8 +16,10 @@ struct PaymentWireTests {
         account.iban = "DE1"
         account.bic = "SOGEDEFF"
         account.number = "9"
+        account.accountType = "futsu"
         account.bankCode = "1"
         account.branchCode = "2"
+        account.branchName = "Ginza"
         transfer.accounts = [account, PollerPayments.NextStep.BankAccount(scheme: "iban")]
         transfer.reference = "R1"
         transfer.amountMissing = 400

@@ -52,7 +52,7 @@ struct NextStepTests {
             "pay_voucher"
         ),
         "display_bank_transfer_instructions": (
-            #"{"amount_remaining":1000,"currency":"eur","reference":"R1","type":"eu_bank_transfer","financial_addresses":[{"type":"iban","iban":{"iban":"DE1","bic":"SOGEDEFF","account_holder_name":"Shop","country":"DE"}},{"type":"aba","aba":{"account_number":"9","routing_number":"8","bank_name":"B"}},{"type":"sort_code","sort_code":{"account_number":"9","sort_code":"200000"}},{"type":"spei","spei":{"clabe":"7","bank_code":"002","bank_name":"B"}},{"type":"swift","swift":{"account_number":"9","swift_code":"AAAA"}},{"type":"zengin","zengin":{"account_number":"9","bank_code":"1","branch_code":"2"}}]}"#,
+            #"{"amount_remaining":1000,"currency":"eur","reference":"R1","type":"eu_bank_transfer","financial_addresses":[{"type":"iban","iban":{"iban":"DE1","bic":"SOGEDEFF","account_holder_name":"Shop","country":"DE"}},{"type":"aba","aba":{"account_number":"9","routing_number":"8","bank_name":"B"}},{"type":"sort_code","sort_code":{"account_number":"9","sort_code":"200000"}},{"type":"spei","spei":{"clabe":"7","bank_code":"002","bank_name":"B"}},{"type":"swift","swift":{"account_number":"9","swift_code":"AAAA"}},{"type":"zengin","zengin":{"account_holder_name":"Shop","account_number":"9","account_type":"futsu","bank_code":"1","bank_name":"B","branch_code":"2","branch_name":"N"}}]}"#,
             "transfer"
         ),
         "klarna_display_qr_code": (#"{"data":"k","expires_at":1796083200}"#, "scan_code"),
@@ -130,6 +130,15 @@ struct NextStepTests {
                 "swift  AAAA 9 ", "zengin   9 1",
             ]
         )
+        var japanese = NextStep.BankAccount(scheme: "zengin")
+        japanese.holder = "Shop"
+        japanese.bank = "B"
+        japanese.number = "9"
+        japanese.accountType = "futsu"
+        japanese.bankCode = "1"
+        japanese.branchCode = "2"
+        japanese.branchName = "N"
+        #expect(transfer.accounts.last == japanese)
         let source = try step(
             .source,
             #"""

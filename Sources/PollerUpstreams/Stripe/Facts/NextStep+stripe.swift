@@ -197,8 +197,10 @@ extension NextStep.BankAccount {
         bic = details.text("bic") ?? details.text("swift_code")
         // The number of a Mexican account is its CLABE.
         number = details.text("clabe") ?? details.text("account_number")
+        accountType = details.text("account_type")
         bankCode =
             details.text("routing_number") ?? details.text("sort_code") ?? details.text("bank_code")
         branchCode = details.text("branch_code")
+        branchName = details.text("branch_name")
     }
 }
