@@ -26,8 +26,8 @@ extension Option {
             "afterlife",
             "POLLER_AFTERLIFE",
             "180d",
-            "how long a watch observes refunds and disputes after it closes; 0: as long as "
-                + "closed_retention"
+            "how long a closed watch observes refunds and disputes at most, if the payer or the "
+                + "bank may take the money back; else, and with 0: as long as closed_retention"
         ),
         Option(
             "search",
