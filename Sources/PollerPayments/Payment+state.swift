@@ -118,7 +118,7 @@ extension Payment {
             paidAt: charge.paidAt,
             reason: derived.reason,
             // No refund is pending for money that was returned.
-            refund: derived.state.isPaid || derived.state == .disputed ? charge.refund : nil,
+            refund: derived.state == .refunded || derived.state == .reversed ? nil : charge.refund,
             presentment: facts.presentedSums
         )
     }

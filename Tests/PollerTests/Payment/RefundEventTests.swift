@@ -96,6 +96,30 @@ struct RefundEventTests {
         #expect(scenario.recorded.last?.payment?.refund == nil)
     }
 
+    @Test("a refund of the captured part of a hold is reported, while the rest is still held")
+    func partOfHold() {
+        func held(_ change: (inout ChargeFacts) -> Void) -> PaymentFacts {
+            var facts = charge {
+                $0.captured = 600
+                $0.mayCaptureMore = true
+                change(&$0)
+            }
+            facts.status = .requiresCapture
+            return facts
+        }
+        var scenario = PaymentScenario(.paymentIntent)
+        scenario.reader.known = [
+            "part": held { _ in }, "pending": held { $0.refund = RefundProgress(.pending, 200) },
+            "failed": held { $0.refund = RefundProgress(.failed, 200) },
+        ]
+        #expect(scenario.look("requires_capture", "part").contains("payment.partially_paid"))
+        #expect(scenario.look("requires_capture", "pending") == ["refund.pending"])
+        #expect(scenario.recorded.last?.payment?.state == .partiallyPaid)
+        #expect(scenario.look("requires_capture", "pending").isEmpty)
+        #expect(scenario.look("requires_capture", "failed") == ["refund.failed"])
+        #expect(scenario.watch.reportedPayment?.refund == RefundProgress(.failed, 200))
+    }
+
     @Test(
         "an open refund is reported, although one that had succeeded has failed",
         arguments: [RefundProgress.Status.pending, .requiresAction]
