@@ -27,6 +27,11 @@ package struct PaymentLifetime: Hashable, Sendable {
     /// Stripe states 30 to 90 days for the payer's bank; ten more are for the shop's response. *Source*:
     /// <https://docs.stripe.com/issuing/purchases/disputes>.
     package static let dispute = Duration.seconds(100 * 86_400)
+    /// The longest duration of a refund that has not succeeded.
+    ///
+    /// A customer has 45 days to name an account; then Stripe cancels the refund. Fifteen more are for the bank.
+    /// *Source*: <https://docs.stripe.com/payments/customer-balance/refunding>.
+    package static let refund = Duration.seconds(60 * 86_400)
 
     /// The latest expiry at the upstream; `nil` if there is none, or it is unknown.
     package let expiresAt: Timestamp?
@@ -35,7 +40,7 @@ package struct PaymentLifetime: Hashable, Sendable {
     /// The end of the time in which the payer or the bank may take the money back; `nil` without one.
     package let reversibleUntil: Timestamp?
     /// The end of the time in which changes are possible even without polls: while money may arrive, be taken back, or
-    /// a dispute continues; `nil` if no change is expected.
+    /// a dispute or a refund continues; `nil` if no change is expected.
     package let changesUntil: Timestamp?
     /// The times of the warnings that the window to take the money is closing: after half of it, and when a tenth is
     /// left.
@@ -81,10 +86,9 @@ package struct PaymentLifetime: Hashable, Sendable {
             payment.state.wasPaid
             ? traits.reversibleFor.map { (payment.paidAt ?? begun) + $0 } : nil
         switch payment.state {
-        case .paid, .refunded, .partiallyRefunded, .reversed: changesUntil = reversibleUntil
-        case .disputed:
-            let decided = (facts.seenAt ?? now) + Self.dispute
-            changesUntil = max(reversibleUntil ?? decided, decided)
+        case .paid, .refunded, .partiallyRefunded, .disputed, .reversed:
+            let decided = payment.undecidedFor.map { (facts.seenAt ?? now) + $0 }
+            changesUntil = [reversibleUntil, decided].compactMap(\.self).max()
         case .processing, .authorised: changesUntil = endsAt
         case .partiallyPaid: changesUntil = [endsAt, payableUntil].compactMap(\.self).max()
         case .awaitingCustomer: changesUntil = payableUntil
@@ -145,6 +149,14 @@ package struct PaymentLifetime: Hashable, Sendable {
             return until + max(known?.settles ?? .zero, MethodTraits.voucher.settles)
         }
         return until + (known?.settles ?? .zero)
+    }
+}
+
+extension Payment {
+    /// The longest time until its dispute or its unfinished refund is decided; `nil` without one.
+    package var undecidedFor: Duration? {
+        if state == .disputed { return PaymentLifetime.dispute }
+        return refund?.isOpen == true ? PaymentLifetime.refund : nil
     }
 }
 

@@ -131,11 +131,10 @@ extension Order {
             }
             let traits = member.payment.method?.traits ?? .unknown
             let reversible = traits.reversibleFor.map { paidAt + $0 }
-            guard member.payment.state == .disputed, let seen = member.polledAt else {
-                return reversible
+            let decided = member.polledAt.flatMap { seen in
+                member.payment.undecidedFor.map { seen + $0 }
             }
-            let decided = seen + PaymentLifetime.dispute
-            return max(reversible ?? decided, decided)
+            return [reversible, decided].compactMap(\.self).max()
         }.max()
         return last.map { PaymentMemory(changesUntil: $0) }
     }

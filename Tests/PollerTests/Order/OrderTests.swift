@@ -236,6 +236,18 @@ struct OrderTests {
         _ = order.note(member("1"), seq: 1, disputed, at: paidAt + day * 140)
         let until = order.memory?.changesUntil ?? paidAt
         #expect(until >= paidAt + day * 240)
+        var returning = Order(key: key)
+        let asked = Payment(
+            state: .paid,
+            amount: 1099,
+            amountReceived: 1099,
+            method: PaymentMethod("customer_balance"),
+            paidAt: paidAt,
+            refund: RefundProgress(.requiresAction, 1099)
+        )
+        // The order of a refund that waits for the customer's account is kept like its payment.
+        _ = returning.note(member("1"), seq: 1, asked, at: paidAt + day)
+        #expect(returning.memory?.changesUntil ?? paidAt >= paidAt + day * 61)
     }
 
     @Test("an order is equal to its stored and parsed text")

@@ -94,6 +94,13 @@ struct PaymentLifetimeTests {
         #expect(paid("us_bank_account") { $0.dispute = .open } == days(100))
         #expect(paid("card") { $0.dispute = .open } == days(150))
         #expect(paid("us_bank_account") { $0.dispute = .lost } == days(70))
+        // So does a refund that has not succeeded, which Stripe cancels if the customer names no account for 45 days.
+        for status in RefundProgress.Status.allCases {
+            let refund = RefundProgress(status, 1000)
+            let span = paid("customer_balance") { $0.refund = refund }
+            #expect(span == (refund.isOpen ? days(60) : nil), "\(status)")
+            #expect(paid("card") { $0.refund = refund } == days(150), "\(status)")
+        }
         #expect(hours(life(.paymentIntent, "processing", "sepa_debit").changesUntil) == days(24))
         #expect(hours(life(.source, "chargeable", "ideal").changesUntil) == 7)
         #expect(life(.source, "pending", "ideal").changesUntil == nil)
