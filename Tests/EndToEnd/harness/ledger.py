@@ -145,10 +145,10 @@ class Holding:
         gone = min(taken, refunded + lost)
         if status == "failed" or (lost and gone == taken):
             return "reversed", taken, taken
-        if lost:
-            return "partially_refunded", taken, gone
         if any(dispute["status"] in ("needs_response", "under_review") for dispute in disputes):
             return "disputed", taken, refunded
+        if lost:
+            return "partially_refunded", taken, gone
         if charge.get("captured") is False:
             return "partially_paid", taken, refunded
         if refunded == taken:

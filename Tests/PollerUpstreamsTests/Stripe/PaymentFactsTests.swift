@@ -107,7 +107,7 @@ struct PaymentFactsTests {
         #expect(try word(.charge, #"{"id":"ch_1","amount":1099,\#(members)}"#) == expected)
     }
 
-    @Test("the most serious of several disputes counts, and the lost ones are summed")
+    @Test("an open dispute counts while the lost ones leave a rest, and the lost ones are summed")
     func disputes() throws {
         let object = try json(
             #"{"id":"ch_1","status":"succeeded","amount":900,"captured":true,"disputed":true}"#
@@ -116,12 +116,24 @@ struct PaymentFactsTests {
         #expect(charge.dispute == .claimed)
         let won = try charge.disputed(by: [json(#"{"status":"won","amount":900}"#)])
         #expect(won.dispute == .over)
-        let lost = try charge.disputed(by: [
-            json(#"{"status":"lost","amount":200}"#),
-            json(#"{"status":"under_review","amount":1}"#),
-            json(#"{"status":"lost","amount":300}"#),
-        ])
+        let parts = [
+            try json(#"{"status":"lost","amount":200}"#),
+            try json(#"{"status":"won","amount":1}"#),
+            try json(#"{"status":"lost","amount":300}"#),
+        ]
+        let lost = charge.disputed(by: parts)
         #expect(lost.dispute == .lost && lost.disputed == 500)
+        let review = try json(#"{"status":"under_review","amount":1}"#)
+        let open = charge.disputed(by: parts + [review])
+        #expect(open.dispute == .open && open.disputed == 1)
+        // Nothing is left that an open dispute could take.
+        for whole in [#""amount":900"#, #""reason":"general""#] {
+            let gone = try charge.disputed(by: [
+                json(#"{"status":"needs_response","amount":1}"#),
+                json(#"{"status":"lost",\#(whole)}"#),
+            ])
+            #expect(gone.dispute == .lost, "\(whole)")
+        }
         // Amounts in two currencies have no total, so the whole charge counts as disputed.
         for unit in ["usd", "USD"] {
             let text = #"{"status":"lost","amount":200,"currency":"\#(unit)"}"#

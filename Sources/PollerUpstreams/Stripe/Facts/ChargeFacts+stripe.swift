@@ -88,6 +88,7 @@ extension ChargeFacts {
 
     /// Records the most serious dispute, and the total amount of the disputes in that state.
     ///
+    /// An open dispute counts before lost ones that leave a part of the money, because the shop can still answer it.
     /// A dispute may have another currency than its charge. Then its amount in the charge's currency is unknown.
     private mutating func note(_ disputes: [StripeFields]) {
         let found = disputes.compactMap { fields in
@@ -101,8 +102,16 @@ extension ChargeFacts {
         }
         guard let first = found.first else { return }
         dispute = found.dropFirst().reduce(first.0) { $0.moreSerious($1.0) }
-        let sums = found.filter { $0.0 == dispute }.map(\.1)
-        // Without an amount the dispute covers the whole charge.
-        disputed = sums.contains(nil) ? nil : sums.reduce(.zero) { $0 + ($1 ?? .zero) }
+        func total(_ state: DisputeState) -> Amount? {
+            let sums = found.filter { $0.0 == state }.map(\.1)
+            // Without an amount the dispute covers the whole charge.
+            return sums.contains(nil) ? nil : sums.reduce(.zero) { $0 + ($1 ?? .zero) }
+        }
+        if dispute == .lost, found.contains(where: { $0.0 == .open }), let lost = total(.lost),
+            refunded + lost < captured
+        {
+            dispute = .open
+        }
+        disputed = total(dispute)
     }
 }
