@@ -102,7 +102,7 @@ def admin_list(cluster: Cluster, admin: str) -> set[str]:
 
 
 def test_keys_survive_a_redis_crash_and_stay_valid_after_it(chaos):
-    cluster: Cluster = chaos(workers=0, notifiers=0, listen=False)
+    cluster: Cluster = chaos(workers=0, notifiers=0, listen=False, fsync="always")
     admin = first_key(cluster)
     url = cluster.api.url
     becomes(url, admin, 200)

@@ -261,7 +261,7 @@ class Watched:
 
 def test_each_alert_fires_once_when_provoked_and_then_resolves(chaos):
     env = {"POLLER_STRIPE_SWEEP": "1s", "POLLER_QUARANTINE_AFTER": "0s"}
-    cluster = chaos(workers=0, notifiers=0, listen=False, env=env)
+    cluster = chaos(workers=0, notifiers=0, listen=False, fsync="always", env=env)
     it = Watched(cluster)
     try:
         it.receivers_fail()

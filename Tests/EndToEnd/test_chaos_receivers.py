@@ -17,7 +17,7 @@ def test_unreliable_receivers_get_every_event_in_order_despite_kills(chaos):
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    cluster: Cluster = chaos(notifiers=2, listen=False)
+    cluster: Cluster = chaos(notifiers=2, listen=False, fsync="always")
     receivers = [WildReceiver(seed + number) for number in range(2)]
     sources = cluster.sandbox.create_sources(SOURCES)
     try:

@@ -46,7 +46,7 @@ def test_the_console_reports_no_problem_only_while_there_is_none(chaos):
 
 
 def test_a_missing_worker_notifier_or_redis_is_shown_until_it_returns(chaos):
-    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False)
+    cluster: Cluster = chaos(workers=1, notifiers=1, listen=False, fsync="always")
     shop = Shop(cluster)
     shop.watches("ALONE-1", policy="patient")
     console = Console(cluster.api.url)

@@ -26,7 +26,7 @@ def test_metrics_are_valid_for_prometheus(calm: Cluster):
 
 
 def test_cluster_metrics_are_absent_while_they_are_unknown(chaos):
-    cluster = chaos(listen=False)
+    cluster = chaos(listen=False, fsync="always")
     cluster.enqueue(cluster.sandbox.create_source())
 
     def told() -> set[str]:
@@ -46,7 +46,7 @@ def test_cluster_metrics_are_absent_while_they_are_unknown(chaos):
 
 
 def test_without_redis_a_process_is_alive_but_not_ready(chaos):
-    cluster = chaos(listen=False)
+    cluster = chaos(listen=False, fsync="always")
     cluster.redis.kill9()
     for role in roles(cluster):
         wait_until(lambda: role.admin("/readyz").status_code == 503, 60, f"{role.name} not ready")

@@ -29,7 +29,7 @@ def enqueue_until_accepted(cluster: Cluster, source: str, mailed: bool) -> None:
 
 
 def test_two_kills_of_redis_lose_no_accepted_watch_and_end_no_process(chaos):
-    cluster: Cluster = chaos()
+    cluster: Cluster = chaos(fsync="always")
     sources = cluster.sandbox.create_sources(SOURCES)
     moved = threading.Event()
 

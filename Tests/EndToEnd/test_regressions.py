@@ -82,7 +82,7 @@ def accepted(cluster: Cluster, source: str) -> None:
 
 def test_regression_1_processes_continue_after_redis_lost_all_data(chaos):
     """Regression 1 (svix#1844): Redis restarted without its consumer group, and `NOGROUP` forever."""
-    cluster: Cluster = chaos(listen=False)
+    cluster: Cluster = chaos(listen=False, fsync="always")
     sources = cluster.sandbox.create_sources(40)
     for source in sources:
         accepted(cluster, source)

@@ -27,7 +27,7 @@ def wait_delivered_ids(cluster: Cluster, sources: list[str], status: str) -> dic
 
 
 def test_after_a_restore_lost_events_are_delivered_again_with_the_same_ids(chaos, tmp_path: Path):
-    cluster: Cluster = chaos(listen=False)
+    cluster: Cluster = chaos(listen=False, fsync="always")
     copy, files = tmp_path / "backup", cluster.redis.folder
     known = cluster.sandbox.create_sources(3 * EACH)
     early, late, waiting = known[:EACH], known[EACH : 2 * EACH], known[2 * EACH :]

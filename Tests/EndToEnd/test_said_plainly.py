@@ -74,7 +74,7 @@ def test_a_key_for_payment_intents_alone_is_enough(chaos):
 
 
 def test_a_lost_redis_is_reported_once_with_the_cause(tmp_path: Path):
-    redis = RedisServer(tmp_path, tmp_path / "redis")
+    redis = RedisServer(tmp_path, tmp_path / "redis", fsync="always")
     redis.start()
     env = {f"POLLER_{name}_BIND": "127.0.0.1:0" for name in ("API", "GATEWAY", "ADMIN")}
     env |= {"POLLER_REDIS_URL": redis.url}

@@ -90,7 +90,7 @@ class OrderRun:
             "POLLER_STRIPE_SWEEP": "1s", "POLLER_LOG_LEVEL": "warning",
             "POLLER_API_BIND": f"127.0.0.1:{free_port()}",
         }
-        return Cluster(workers=3, notifiers=2, listen=False, env=env)
+        return Cluster(workers=3, notifiers=2, listen=False, fsync="always", env=env)
 
     def on(self, cluster: Cluster) -> None:
         with_webhooks(cluster)

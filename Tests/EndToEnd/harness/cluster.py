@@ -98,7 +98,7 @@ class Cluster:
         listen: bool = True,
         apis: int = 1,
         store: str = "standalone",
-        fsync: str = "always",
+        fsync: str = "everysec",
         redis_env: dict[str, str] | None = None,
         previous: Path | None = None,
     ):

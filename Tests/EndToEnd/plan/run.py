@@ -69,7 +69,7 @@ class PlanRun:
         if self.traffic.names:
             env["POLLER_SEARCH"] = ",".join(("order", "customer")[: self.traffic.names])
         count = self.traffic.processes
-        return Cluster(workers=count, notifiers=0, apis=count, listen=False, fsync="everysec", env=env)
+        return Cluster(workers=count, notifiers=0, apis=count, listen=False, env=env)
 
     def on(self, cluster: Cluster) -> Taken:
         """Runs the traffic on a cluster and returns the measured resources."""
