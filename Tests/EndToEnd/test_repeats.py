@@ -27,7 +27,7 @@ def post(url: str, key: str, kind: str, number: int) -> requests.Response:
 
 def store(cluster: Cluster) -> redis.Redis:
     # Stored responses are binary.
-    return redis.Redis.from_url(cluster.redis.url, socket_timeout=5)
+    return redis.Redis.from_url(cluster.redis.url, socket_timeout=30)
 
 
 def records(cluster: Cluster) -> dict[str, bytes]:

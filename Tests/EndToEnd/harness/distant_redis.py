@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import redis
-
 from .process import Process
 from .redis_sentinel import RedisSentinel
 from .redis_server import RedisServer
@@ -22,11 +20,6 @@ class DistantRedis(RedisServer):
     @property
     def listen_url(self) -> str:
         return f"redis://127.0.0.1:{self.port}/0"
-
-    def client(self) -> redis.Redis:
-        return redis.Redis.from_url(
-            self.listen_url, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=5
-        )
 
 
 class DividedSentinel(RedisSentinel):

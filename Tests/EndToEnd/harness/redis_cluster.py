@@ -9,7 +9,7 @@ import redis.cluster
 from redis.crc import key_slot
 
 from .process import Process
-from .redis_server import RedisServer, free_port
+from .redis_server import PROBE_TIMEOUT_S, RedisServer, free_port
 from .waiting import wait_until
 
 MASTERS = 3
@@ -32,7 +32,9 @@ class RedisCluster:
             "repl-ping-replica-period": "1",
         }
         self.servers = [
-            RedisServer(logs, data / f"n{n}", f"redis{n}", fsync, free_port(bus=True), options)
+            RedisServer(
+                logs, data / f"n{n}", f"redis{n}", fsync, free_port(bus=True), options, timeout_s=PROBE_TIMEOUT_S
+            )
             for n in range(1, masters * (1 + replicas) + 1)
         ]
         self.url = "redis+cluster://" + ",".join(server.address for server in self.servers)
@@ -58,7 +60,7 @@ class RedisCluster:
     def client(self) -> redis.cluster.RedisCluster:
         nodes = [redis.cluster.ClusterNode("127.0.0.1", s.port) for s in self.servers if s.running]
         return redis.cluster.RedisCluster(
-            startup_nodes=nodes, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=5
+            startup_nodes=nodes, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=PROBE_TIMEOUT_S
         )
 
     def _by_port(self, port: int) -> RedisServer:

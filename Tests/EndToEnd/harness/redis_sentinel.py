@@ -6,7 +6,7 @@ import redis
 import redis.sentinel
 
 from .process import Process
-from .redis_server import RedisServer, free_port
+from .redis_server import PROBE_TIMEOUT_S, RedisServer, free_port
 from .waiting import wait_until
 
 NAME = "poller"
@@ -27,7 +27,7 @@ class RedisSentinel:
             door = self._door(port)
             told = {"replica-announce-ip": "127.0.0.1", "replica-announce-port": str(door)}
             server = RedisServer(
-                logs, data / f"r{number}", f"redis{number}", fsync, port, options | told
+                logs, data / f"r{number}", f"redis{number}", fsync, port, options | told, timeout_s=PROBE_TIMEOUT_S
             )
             self.servers.append(server)
             self._found[door] = server
@@ -72,7 +72,7 @@ class RedisSentinel:
         for _, sentinel in self.sentinels:
             sentinel.start()
         self._asker = redis.sentinel.Sentinel(
-            [("127.0.0.1", port) for port, _ in self.sentinels], socket_timeout=5
+            [("127.0.0.1", port) for port, _ in self.sentinels], socket_timeout=PROBE_TIMEOUT_S
         )
         wait_until(self._is_watched, 60, "the sentinels know each other and the replicas")
         return self
@@ -91,7 +91,9 @@ class RedisSentinel:
 
     def client(self) -> redis.Redis:
         """Returns a client that asks the sentinels for the master at every connection."""
-        return self._asker.master_for(NAME, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=5)
+        return self._asker.master_for(
+            NAME, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=PROBE_TIMEOUT_S
+        )
 
     def wait_failover(self, old: RedisServer, timeout_s: float = 60) -> RedisServer:
         """Waits until another server than `old` is the master and accepts writes."""

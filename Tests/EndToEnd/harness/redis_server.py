@@ -18,6 +18,10 @@ _given: deque[int] = deque(maxlen=500)
 _PROCESSES = 8
 _process = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % _PROCESSES
 
+# The timeout of commands to a server with replicas. A test asks each of them in turn during a failover, and one that is
+# frozen must not delay the others.
+PROBE_TIMEOUT_S = 5
+
 
 def free_port(bus: bool = False) -> int:
     """Returns a free loopback port; with `bus`, the cluster bus port 10,000 above it is free too.
@@ -59,7 +63,10 @@ class RedisServer(Process):
         port: int | None = None,
         options: dict[str, str] | None = None,
         env: dict[str, str] | None = None,
+        # A busy machine may stop a server for seconds.
+        timeout_s: float = 30,
     ):
+        self._timeout_s = timeout_s
         self.port = port or free_port()
         self.folder = data
         data.mkdir(parents=True, exist_ok=True)
@@ -110,4 +117,6 @@ class RedisServer(Process):
 
     def client(self) -> redis.Redis:
         # A frozen server does not answer, so a client without a timeout would hang with it.
-        return redis.Redis.from_url(self.url, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=5)
+        return redis.Redis.from_url(
+            self.listen_url, decode_responses=True, encoding_errors="surrogateescape", socket_timeout=self._timeout_s
+        )
