@@ -46,7 +46,7 @@ def written(folder, bank: Bank) -> str:
         "    status: /payment/state\n"
         "    final: [settled, rejected]\n"
         "    headers: {Authorization: {env: BANK_TOKEN, prefix: 'Bearer '}}\n"
-        "    timeout: 1s\n"
+        "    timeout: 8s\n"
         "  bank2:\n"
         f"    url: {bank.url}/others/{{id}}\n"
         "    status: /payment/state\n"
