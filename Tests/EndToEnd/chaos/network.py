@@ -10,7 +10,7 @@ from harness.way import Way
 
 # The delay of each piece of bytes in seconds, as on a bad connection to another continent.
 SLOW_S = (0.0, 0.2)
-# The duration of a stall in seconds. The range goes beyond a lease (2 s) and the limit of POLLER_REDIS_TIMEOUT.
+# The duration of a stall in seconds. The range goes beyond a lease (2 s) and the timeout of a command of Redis (5 s).
 STALL_S = (2.0, 8.0)
 CUTS = 4
 
