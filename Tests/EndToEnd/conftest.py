@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("harness")
 
 from harness.browser import Chromium  # noqa: E402
-from harness.cluster import SHORT_LEASE, Cluster  # noqa: E402
+from harness.cluster import Cluster  # noqa: E402
 
 # All connections stay on this machine, so a proxy from the environment must not be used.
 os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1"
@@ -70,12 +70,15 @@ def calm(shared_cluster: Cluster, request: pytest.FixtureRequest) -> Cluster:
 
 @pytest.fixture
 def chaos(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cluster]]:
-    """Creates clusters for one test, which may kill their processes. Their leases are short."""
+    """Creates clusters for one test, which may kill their processes.
+
+    A test in which a worker leaves a lease passes `env=SHORT_LEASE`, and one that kills Redis `fsync="always"`.
+    """
     made: list[Cluster] = []
     request.node.stash[_reports] = []
 
-    def make(env: dict[str, str] | None = None, **options) -> Cluster:
-        cluster = Cluster(env=SHORT_LEASE | (env or {}), **options)
+    def make(**options) -> Cluster:
+        cluster = Cluster(**options)
         cluster.__enter__()
         made.append(cluster)
         request.node.stash[_reports].append(cluster.report)

@@ -16,7 +16,7 @@ import pytest
 import requests
 import yaml
 
-from harness.cluster import Cluster
+from harness.cluster import SHORT_LEASE, Cluster
 from harness.console_shop import Shop
 from harness.otlp_collector import OTLPCollector
 from harness.prometheus import Prometheus, prometheus
@@ -260,7 +260,7 @@ class Watched:
 
 
 def test_each_alert_fires_once_when_provoked_and_then_resolves(chaos):
-    env = {"POLLER_STRIPE_SWEEP": "1s", "POLLER_QUARANTINE_AFTER": "0s"}
+    env = SHORT_LEASE | {"POLLER_STRIPE_SWEEP": "1s", "POLLER_QUARANTINE_AFTER": "0s"}
     cluster = chaos(workers=0, notifiers=0, listen=False, fsync="always", env=env)
     it = Watched(cluster)
     try:

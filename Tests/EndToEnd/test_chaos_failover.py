@@ -5,7 +5,7 @@ import re
 
 import pytest
 from chaos.run import Plan, Run
-from harness.cluster import WEBHOOK_SECRET, Cluster
+from harness.cluster import SHORT_LEASE, WEBHOOK_SECRET, Cluster
 from harness.redis_cluster import RedisCluster
 from harness.redis_server import RedisServer
 from harness.stream_client import StreamClient
@@ -52,7 +52,7 @@ def _logged(cluster: Cluster, source: str) -> list[dict] | None:
 
 
 def test_after_a_cluster_lost_events_every_endpoint_receives_the_last_status(chaos):
-    cluster: Cluster = chaos(store="cluster", listen=False)
+    cluster: Cluster = chaos(store="cluster", listen=False, env=SHORT_LEASE)
     # The deliveries are in partitions of other masters, whose cursors survive.
     sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(SINKS)]
     try:
@@ -82,7 +82,7 @@ def test_after_a_cluster_lost_events_every_endpoint_receives_the_last_status(cha
 
 
 def test_an_event_that_reuses_the_seq_of_a_lost_one_is_delivered(chaos):
-    cluster: Cluster = chaos(store="cluster", listen=False)
+    cluster: Cluster = chaos(store="cluster", listen=False, env=SHORT_LEASE)
     sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(SINKS)]
     try:
         source = cluster.sandbox.create_source()
@@ -122,7 +122,7 @@ def _is_noted(cluster: Cluster, partitions: list[str]) -> bool:
 
 
 def test_the_last_event_is_delivered_after_a_shard_lost_its_delivery_marks(chaos):
-    cluster: Cluster = chaos(store="cluster", listen=False)
+    cluster: Cluster = chaos(store="cluster", listen=False, env=SHORT_LEASE)
     redis: RedisCluster = cluster.redis
     sinks = [WebhookSink(WEBHOOK_SECRET) for _ in range(16)]
     try:
@@ -200,7 +200,7 @@ def _away_shard(cluster: Cluster) -> tuple[RedisServer, str]:
 
 
 def test_an_unavailable_shard_delays_only_its_own_data(chaos):
-    cluster: Cluster = chaos(store="cluster", listen=False)
+    cluster: Cluster = chaos(store="cluster", listen=False, env=SHORT_LEASE)
     redis: RedisCluster = cluster.redis
     for server in redis.servers:
         with server.client() as client:

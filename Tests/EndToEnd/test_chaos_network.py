@@ -2,7 +2,7 @@
 
 import pytest
 from chaos.run import Plan, Run
-from harness.cluster import Cluster
+from harness.cluster import SHORT_LEASE, Cluster
 from harness.poller_api import PollerAPI
 from harness.waiting import wait_until
 from harness.way import Island
@@ -42,7 +42,7 @@ def test_half_of_the_processes_may_use_a_replaced_master(chaos, wait_replicas: i
 def test_an_isolated_master_accepts_no_watch_if_the_api_waits_for_replicas(
     chaos, wait_replicas: int
 ):
-    env = {"POLLER_WAIT_REPLICAS": str(wait_replicas), "POLLER_WAIT_TIMEOUT": "500ms"}
+    env = SHORT_LEASE | {"POLLER_WAIT_REPLICAS": str(wait_replicas), "POLLER_WAIT_TIMEOUT": "500ms"}
     cluster: Cluster = chaos(store="divided", apis=2, listen=False, env=env)
     inside, outside = (PollerAPI(role.address("api")) for role in cluster.apis)
     one, other = cluster.sandbox.create_sources(2)
@@ -79,7 +79,7 @@ def test_an_isolated_master_accepts_no_watch_if_the_api_waits_for_replicas(
 @needs_owners
 @pytest.mark.parametrize("wait_replicas", [pytest.param(0, marks=pytest.mark.long), 1])
 def test_an_isolated_master_delivers_no_event_that_its_replicas_lack(chaos, wait_replicas: int):
-    env = {"POLLER_WAIT_REPLICAS": str(wait_replicas), "POLLER_WAIT_TIMEOUT": "500ms"}
+    env = SHORT_LEASE | {"POLLER_WAIT_REPLICAS": str(wait_replicas), "POLLER_WAIT_TIMEOUT": "500ms"}
     cluster: Cluster = chaos(store="divided", apis=2, workers=1, listen=False, env=env)
     inside, outside = (PollerAPI(role.address("api")) for role in cluster.apis)
     source = cluster.sandbox.create_source()

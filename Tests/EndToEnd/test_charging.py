@@ -3,7 +3,7 @@
 import time
 
 import requests
-from harness.cluster import LEASE_S, Cluster
+from harness.cluster import LEASE_S, SHORT_LEASE, Cluster
 from harness.history_checker import is_beside
 from harness.sandbox import Sandbox
 from harness.waiting import wait_until
@@ -306,7 +306,7 @@ def test_neither_a_manual_charge_nor_a_restart_causes_a_second_charge(calm: Clus
 
 
 def test_workers_killed_between_charge_and_commit_charge_once(chaos):
-    cluster: Cluster = chaos()
+    cluster: Cluster = chaos(env=SHORT_LEASE)
     sources = [create(cluster, type="ideal") for _ in range(40)]
     # Each charge takes effect immediately but answers late, so the workers die in between.
     slow = cluster.sandbox.fault("delay", match="/v1/charges", method="POST", delay_ms=900)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.cluster import Cluster
+from harness.cluster import SHORT_LEASE, Cluster
 from harness.faked_clock import FakedClock
 from harness.preloaded import IS_HERE
 from harness.waiting import wait_until
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux
 @pytest.fixture
 def faked(chaos, tmp_path) -> tuple[Cluster, FakedClock]:
     clock = FakedClock(tmp_path / "clock")
-    return chaos(redis_env=clock.env), clock
+    return chaos(env=SHORT_LEASE, redis_env=clock.env), clock
 
 
 @pytest.mark.parametrize("step_s", [-HOUR_S, pytest.param(-DAY_S, marks=pytest.mark.long)])

@@ -113,7 +113,7 @@ def test_idle_processes_cause_little_load_on_redis(chaos):
 
     Twelve workers that claimed from all 16 partitions every second would make 190 claims per second.
     """
-    cluster: Cluster = chaos(workers=WORKERS, listen=False, env={"POLLER_LEASE": "12s", "POLLER_LOG_LEVEL": "warning"})
+    cluster: Cluster = chaos(workers=WORKERS, listen=False, env={"POLLER_LOG_LEVEL": "warning"})
 
     def claims() -> float:
         return sum(worker.metric("poller_claims_total") for worker in cluster.workers)

@@ -23,9 +23,7 @@ def total(cluster: Cluster, name: str, span: str = "24h") -> int:
 
 @pytest.mark.parametrize("store", ["standalone", "cluster"])
 def test_the_history_includes_the_work_of_ended_processes(chaos, store: str):
-    # A poll that times out on a busy machine would be counted as a failure.
-    env = {"POLLER_LEASE": "12s", "POLLER_POLL_TIMEOUT": "8s"}
-    cluster: Cluster = chaos(workers=1, store=store, listen=False, env=env)
+    cluster: Cluster = chaos(workers=1, store=store, listen=False)
     sources = cluster.sandbox.create_sources(COUNT)
     for source in sources:
         cluster.enqueue(source, notify=[cluster.webhook.url + "/SOURCE"])

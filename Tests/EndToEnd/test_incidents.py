@@ -5,7 +5,7 @@ import re
 
 import pytest
 from harness.accepting_shop import Shop
-from harness.cluster import Cluster
+from harness.cluster import SHORT_LEASE, Cluster
 from harness.commands import run
 from harness.moody_receiver import MoodyReceiver
 from harness.poller_api import PollerAPI
@@ -140,7 +140,7 @@ def test_each_incident_and_its_end_are_reported_once(chaos, shops: list[Shop]):
         workers=1,
         apis=2,
         listen=False,
-        env={"POLLER_INCIDENT_HOLD": HOLD, "POLLER_OPERATOR_NOTIFY": f"mailto:{OPERATORS}"},
+        env=SHORT_LEASE | {"POLLER_INCIDENT_HOLD": HOLD, "POLLER_OPERATOR_NOTIFY": f"mailto:{OPERATORS}"},
     )
     watched = Watched(cluster, *shops)
     no_worker(watched)

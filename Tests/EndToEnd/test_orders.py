@@ -7,7 +7,7 @@ import pytest
 from test_charging import a_second_after, charges_of, create
 
 from harness.accepting_shop import Shop
-from harness.cluster import Cluster
+from harness.cluster import SHORT_LEASE, Cluster
 from harness.commands import ctl
 from harness.waiting import wait_until
 
@@ -191,7 +191,7 @@ def test_after_a_declined_attempt_the_next_one_is_charged(calm: Cluster):
 
 
 def test_orders_are_paid_and_reported_once_despite_kills(chaos):
-    cluster: Cluster = chaos(workers=2, notifiers=2, listen=False)
+    cluster: Cluster = chaos(workers=2, notifiers=2, listen=False, env=SHORT_LEASE)
     orders = {f"K-{n}": [create(cluster, type="ideal") for _ in range(3)] for n in range(12)}
     sources = [source for tries in orders.values() for source in tries]
     # Each charge takes effect at once and its answer is delayed, so workers die in between.

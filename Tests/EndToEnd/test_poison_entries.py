@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import requests
 
-from harness.cluster import Cluster, Role
+from harness.cluster import SHORT_LEASE, Cluster, Role
 from harness.commands import run
 from harness.poller_api import PollerAPI
 from harness.redis_server import free_port
@@ -206,7 +206,7 @@ def test_a_webhook_that_crashes_the_api_is_set_aside_and_others_are_accepted(cha
 
 
 def test_an_upstream_event_that_crashes_workers_is_skipped(chaos):
-    cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_STRIPE_SWEEP": "1s"})
+    cluster: Cluster = chaos(listen=False, workers=1, env=SHORT_LEASE | {"POLLER_STRIPE_SWEEP": "1s"})
     worker = cluster.workers[0]
     poison, other = cluster.sandbox.create_sources(2)
     for source in (poison, other):
@@ -227,7 +227,7 @@ def test_an_upstream_event_that_crashes_workers_is_skipped(chaos):
 
 
 def test_a_page_of_events_that_crashes_workers_does_not_stop_polls(chaos):
-    cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_STRIPE_SWEEP": "1s"})
+    cluster: Cluster = chaos(listen=False, workers=1, env=SHORT_LEASE | {"POLLER_STRIPE_SWEEP": "1s"})
     worker = cluster.workers[0]
     source = cluster.follow_new()
     with supervised(cluster, worker, "sweep:default") as deaths:
@@ -246,7 +246,7 @@ def test_a_page_of_events_that_crashes_workers_does_not_stop_polls(chaos):
 
 
 def test_a_check_for_incidents_that_crashes_every_process_is_set_aside(chaos):
-    cluster: Cluster = chaos(listen=False, workers=1, env={"POLLER_INCIDENT_HOLD": "2s"})
+    cluster: Cluster = chaos(listen=False, workers=1, env=SHORT_LEASE | {"POLLER_INCIDENT_HOLD": "2s"})
     roles = [cluster.workers[0], cluster.notifiers[0]]
     trap = "incident:keys"
     with supervised(cluster, roles[0], trap) as first, supervised(cluster, roles[1], trap) as second:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cluster import Cluster
+from harness.cluster import SHORT_LEASE, Cluster
 from harness.full_disk import FullDisk
 from harness.preloaded import IS_HERE
 from harness.waiting import wait_until
@@ -36,7 +36,7 @@ def test_a_full_redis_rejects_new_watches_and_completes_open_ones(chaos):
 
 def test_processes_can_restart_with_a_full_redis(chaos):
     """Restarts every process and Redis. Open watches are polled, delivered and acknowledged."""
-    cluster: Cluster = chaos(store="sentinel", env={"POLLER_WAIT_REPLICAS": "1"})
+    cluster: Cluster = chaos(store="sentinel", env=SHORT_LEASE | {"POLLER_WAIT_REPLICAS": "1"})
     first, second, third = cluster.sandbox.create_sources(3)
     for source in (first, second):
         cluster.follow(source, policy="interactive")
@@ -72,7 +72,7 @@ def test_processes_can_restart_with_a_full_redis(chaos):
 def test_processes_wait_while_the_disk_is_full(chaos, tmp_path: Path):
     """Redis refuses every write. Unrecorded changes are not delivered, and no process restarts."""
     disk = FullDisk(tmp_path / "disk")
-    cluster: Cluster = chaos(fsync="everysec", redis_env=disk.env)
+    cluster: Cluster = chaos(fsync="everysec", env=SHORT_LEASE, redis_env=disk.env)
     first, second, third = cluster.sandbox.create_sources(3)
     for source in (first, second):
         cluster.follow(source, policy="interactive")

@@ -5,7 +5,7 @@ from test_charging import a_second_after, charges_of, create
 from test_configured import check
 from test_orders import order_events, order_of, watch
 
-from harness.cluster import Cluster
+from harness.cluster import SHORT_LEASE, Cluster
 from harness.waiting import wait_until
 
 
@@ -138,7 +138,7 @@ def test_refunds_of_duplicates_are_disabled_by_default(chaos):
 
 
 def test_a_refund_is_made_and_reported_once_despite_kills(chaos, wishing):
-    cluster: Cluster = chaos(workers=2, notifiers=2, listen=False, env=wishing)
+    cluster: Cluster = chaos(workers=2, notifiers=2, listen=False, env=SHORT_LEASE | wishing)
     orders = {f"D-{n}": [create(cluster, type="ideal") for _ in range(2)] for n in range(10, 18)}
     sources = [source for tries in orders.values() for source in tries]
     for name, tries in orders.items():

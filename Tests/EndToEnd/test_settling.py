@@ -6,7 +6,7 @@ import pytest
 from test_charging import closed, payment_events, types
 from test_configured import check
 
-from harness.cluster import LEASE_S, Cluster
+from harness.cluster import LEASE_S, SHORT_LEASE, Cluster
 from harness.commands import run
 from harness.faked_clock import FakedClock
 from harness.preloaded import IS_HERE
@@ -179,7 +179,8 @@ def test_a_hold_is_captured_or_released_before_it_expires_even_after_a_downtime(
 @pytest.mark.skipif(not IS_HERE, reason="needs a C compiler on Linux")
 def test_workers_killed_between_action_and_commit_act_once(chaos, tmp_path):
     clock = FakedClock(tmp_path / "clock")
-    cluster: Cluster = chaos(workers=2, listen=False, redis_env=clock.env, env={"POLLER_STRIPE_SWEEP": "off"})
+    env = SHORT_LEASE | {"POLLER_STRIPE_SWEEP": "off"}
+    cluster: Cluster = chaos(workers=2, listen=False, redis_env=clock.env, env=env)
     held = [intent(cluster) for _ in range(12)]
     lost = [intent(cluster, held=False) for _ in range(12)]
     for source in held:

@@ -4,7 +4,7 @@ import pytest
 import requests
 from test_charging import charges_of, closed, create, payment_events, types
 
-from harness.cluster import Cluster
+from harness.cluster import SHORT_LEASE, Cluster
 from harness.waiting import wait_until
 
 # The first card reports that it requires 3-D Secure. The second is declined when it is charged without.
@@ -105,7 +105,7 @@ def test_without_a_public_address_the_shop_is_notified(calm: Cluster):
 
 
 def test_workers_killed_in_between_create_one_source_and_charge_it_once(chaos):
-    cluster: Cluster = chaos(workers=2, notifiers=1, listen=False, env={"POLLER_PUBLIC_URL": PUBLIC})
+    cluster: Cluster = chaos(workers=2, notifiers=1, listen=False, env=SHORT_LEASE | {"POLLER_PUBLIC_URL": PUBLIC})
     cards = {card(cluster, number): f"S-{n}" for n, number in enumerate([REQUIRED, ASKS_ANEW] * 4)}
     # Each source is created at once and its answer is delayed, so workers die in between.
     slow = [

@@ -2,7 +2,7 @@
 
 import time
 
-from harness.cluster import LEASE_S, POLL_TIMEOUT_S, Cluster, Role
+from harness.cluster import LEASE_S, POLL_TIMEOUT_S, SHORT_LEASE, Cluster, Role
 from harness.waiting import wait_until
 
 # The tolerated difference between request times at the sandbox and leases in Redis, because many processes share
@@ -31,7 +31,7 @@ def settle_and_verify(cluster: Cluster, source: str) -> None:
 
 
 def test_a_source_of_a_killed_worker_is_polled_again_within_lease_plus_one_second(chaos):
-    cluster = chaos()
+    cluster = chaos(env=SHORT_LEASE)
     source, first, second = polled_by_first(cluster, "hang")
     second.thaw()
     first.kill9()
@@ -48,7 +48,7 @@ def test_a_source_of_a_killed_worker_is_polled_again_within_lease_plus_one_secon
 
 
 def test_a_worker_that_slept_past_its_lease_cannot_commit(chaos):
-    cluster = chaos()
+    cluster = chaos(env=SHORT_LEASE)
     # The answer, `pending`, waits in the socket while the worker is frozen.
     while True:
         source, first, second = polled_by_first(cluster, "hang")
@@ -105,7 +105,7 @@ def test_claims_that_a_stopping_worker_did_not_start_are_polled_by_another(chaos
 
 
 def test_starting_and_stopping_workers_loses_no_event(chaos):
-    cluster = chaos()
+    cluster = chaos(env=SHORT_LEASE)
     sources = cluster.sandbox.create_sources(60)
     for source in sources:
         cluster.enqueue(source)

@@ -25,8 +25,8 @@ from .webhook_sink import WebhookSink
 # A fixed secret of 32 bytes, so sinks can verify signatures from the first delivery.
 WEBHOOK_SECRET = "whsec_" + base64.b64encode(b"end-to-end-tests-use-this-secret").decode()
 
-# For tests that kill a process or freeze it: short, so that they need not wait long for a lease to expire. The
-# configuration requires the lease to exceed the poll timeout by at least one second.
+# For tests that kill, freeze or isolate a worker, or let a replica take over: short, so that they need not wait long for
+# a lease to expire. The configuration requires the lease to exceed the poll timeout by at least one second.
 LEASE_S = 3
 POLL_TIMEOUT_S = 2
 SHORT_LEASE = {"POLLER_LEASE": f"{LEASE_S}s", "POLLER_POLL_TIMEOUT": f"{POLL_TIMEOUT_S}s"}
