@@ -31,6 +31,9 @@ LEASE_S = 3
 POLL_TIMEOUT_S = 2
 SHORT_LEASE = {"POLLER_LEASE": f"{LEASE_S}s", "POLLER_POLL_TIMEOUT": f"{POLL_TIMEOUT_S}s"}
 
+# The grace period of each process when a cluster closes.
+CLOSE_S = 5
+
 LISTENING = r"^pollerd {} listening on (https?://\S+)$"
 
 
@@ -373,17 +376,18 @@ class Cluster:
         for store in stores:
             if store.running:
                 store.thaw()
-        # All others are asked to end at once, because each may need time.
+        # All others are asked to end at once, because each may need time. After the grace period they are killed, which
+        # loses nothing that a test can still read.
         for process in others:
             process.ask_to_end()
         for peer in reversed(self._peers):
             peer.close()
         for process in reversed(others):
-            process.end()
+            process.end(CLOSE_S)
         for store in stores:
             store.ask_to_end()
         for store in stores:
-            store.end()
+            store.end(CLOSE_S)
         self._folder.cleanup()
 
     def __exit__(self, *_error) -> None:

@@ -131,7 +131,7 @@ class Process:
             self.thaw()
             self.signal(signal.SIGTERM)
 
-    def end(self, grace_s: float = 5) -> None:
+    def end(self, grace_s: float = 20) -> None:
         """Ends the process and its descendants in any state, by force after the grace period."""
         if self.running:
             self.ask_to_end()
