@@ -111,8 +111,7 @@ struct GatewayChannel: ServerChildChannel {
             try WebSocketPipeline.add(
                 to: channel,
                 messageBytesMax: gateway.limits.frameBytesMax,
-                frameCount: frameCount,
-                closeTimeout: gateway.limits.closeTimeout
+                frameCount: frameCount
             )
             let address = channel.remoteAddress.flatMap(IPAddress.init)
             try channel.pipeline.syncOperations.addHandler(

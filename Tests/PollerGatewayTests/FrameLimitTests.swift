@@ -66,6 +66,35 @@ struct FrameLimitTests {
         #expect(try channel.readInbound(as: WebSocketFrame.self) == nil, "\(passed) before")
     }
 
+    @Test("after an invalid frame no other one is answered, even if the socket takes no data yet")
+    func once() throws {
+        let channel = EmbeddedChannel()
+        let socket = FullSocket()
+        try channel.pipeline.syncOperations.addHandler(socket)
+        try WebSocketPipeline.add(to: channel, messageBytesMax: Self.limits.frameBytesMax)
+        // Continuations of no message, and then a close frame.
+        for opcode in [WebSocketOpcode.continuation, .continuation, .connectionClose] {
+            try? send(channel, WebSocketFrame(fin: true, opcode: opcode, data: ByteBuffer()))
+        }
+        #expect(try channel.readInbound(as: WebSocketFrame.self) == nil)
+        socket.isFull = false
+        channel.flush()
+        let close = try #require(try channel.readOutbound(as: WebSocketFrame.self))
+        #expect(close.opcode == .connectionClose)
+        #expect(try channel.readOutbound(as: WebSocketFrame.self) == nil, "two close frames")
+    }
+
+    @Test("after the session's own close frame, an invalid frame causes no second one")
+    func afterClose() throws {
+        let channel = EmbeddedChannel()
+        try WebSocketPipeline.add(to: channel, messageBytesMax: Self.limits.frameBytesMax)
+        let close = OutboundFrame.close(.rateLimited, reason: "").webSocket(channel.allocator)
+        try channel.writeOutbound(close)
+        try? send(channel, WebSocketFrame(fin: true, opcode: .continuation, data: ByteBuffer()))
+        #expect(try channel.readOutbound(as: WebSocketFrame.self)?.opcode == .connectionClose)
+        #expect(try channel.readOutbound(as: WebSocketFrame.self) == nil, "two close frames")
+    }
+
     private func send(_ channel: EmbeddedChannel, _ frame: WebSocketFrame) throws {
         let masked = WebSocketFrame(
             fin: frame.fin,
@@ -74,5 +103,16 @@ struct FrameLimitTests {
             data: frame.data
         )
         try channel.writeInbound(masked)
+    }
+}
+
+/// A socket that takes no data while it is full.
+private final class FullSocket: ChannelOutboundHandler {
+    typealias OutboundIn = WebSocketFrame
+
+    var isFull = true
+
+    func flush(context: ChannelHandlerContext) {
+        if !isFull { context.flush() }
     }
 }

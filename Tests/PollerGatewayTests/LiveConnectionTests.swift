@@ -2,6 +2,7 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 import NIOPosix
+import NIOWebSocket
 import PollerDeliveries
 import PollerIdentity
 import PollerNet
@@ -111,6 +112,29 @@ struct LiveConnectionTests {
         try connectAndDisconnect("without", [:])
         #expect(places.take("with a key", most: 1) == nil)
         #expect(places.take("without", most: 1) != nil)
+        withExtendedLifetime(gateway) {}
+    }
+
+    @Test("the session of a WebSocket ends with an invalid frame, so that it sends nothing more")
+    func invalidFrame() throws {
+        let loop = EmbeddedEventLoop()
+        let gateway = core(.standard, RecordedLog(), loop)
+        let channel = EmbeddedChannel(loop: loop)
+        try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+        let frameCount = SharedFrameCount(limits: .standard)
+        try WebSocketPipeline.add(to: channel, messageBytesMax: 1024, frameCount: frameCount)
+        let handler = WebSocketHandler(
+            gateway,
+            HTTPRequestHead(version: .http1_1, method: .GET, uri: "/"),
+            from: nil,
+            frameCount,
+            nil
+        )
+        try channel.pipeline.syncOperations.addHandler(handler)
+        #expect(handler.deadline != nil)
+        // Clients have to mask their frames.
+        try channel.writeInbound(WebSocketFrame(fin: true, opcode: .text, data: ByteBuffer()))
+        #expect(handler.deadline == nil)
         withExtendedLifetime(gateway) {}
     }
 

@@ -85,17 +85,14 @@ enum WebSocketPipeline {
     /// Adds the handlers to a channel that has just become a WebSocket.
     ///
     /// - `frameCount`: limits the client's frames, or `nil` for no limit.
-    /// - `closeTimeout`: the maximum time from our close frame for a violation to the client's end.
     static func add(
         to channel: any Channel,
         messageBytesMax: Int,
         fragmentsMax: Int = fragmentsMax,
-        frameCount: SharedFrameCount? = nil,
-        closeTimeout: Duration = .seconds(3)
+        frameCount: SharedFrameCount? = nil
     ) throws {
         let pipeline = channel.pipeline.syncOperations
-        let ending = EarlyEnd(timeout: TimeAmount(closeTimeout))
-        try pipeline.addHandler(FrameValidator(frameCount, ending))
+        try pipeline.addHandler(FrameValidator(frameCount))
         try pipeline.addHandler(
             NIOWebSocketFrameAggregator(
                 minNonFinalFragmentSize: 0,
@@ -103,7 +100,7 @@ enum WebSocketPipeline {
                 maxAccumulatedFrameSize: messageBytesMax
             )
         )
-        try pipeline.addHandler(FrameErrorHandler(ending))
+        try pipeline.addHandler(FrameErrorHandler())
     }
 }
 
@@ -152,27 +149,28 @@ final class SharedFrameCount {
     }
 }
 
-/// Ends the connection at an invalid frame, and at a frame over the client's rate limit.
+/// The close code and reason for a client's frame that breaks RFC 6455 or exceeds a limit.
+struct FrameViolation: Error {
+    let code: WebSocketErrorCode
+    var reason = ""
+}
+
+/// Reports invalid frames, and frames over the client's rate limit.
 ///
 /// Invalid are an unmasked frame, a reserved bit and an unknown opcode (RFC 6455 §5.1, §5.2). Only an extension, or a
-/// peer that is no WebSocket client, would send them. After the end further frames are dropped.
+/// peer that is no WebSocket client, would send them.
 private final class FrameValidator: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
-    typealias OutboundOut = WebSocketFrame
 
     private let frameCount: SharedFrameCount?
-    private let ending: EarlyEnd
     private var began: NIODeadline?
-    private var isOver = false
 
-    init(_ frameCount: SharedFrameCount?, _ ending: EarlyEnd) {
+    init(_ frameCount: SharedFrameCount?) {
         self.frameCount = frameCount
-        self.ending = ending
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isOver else { return }
         let frame = unwrapInboundIn(data)
         if let frameCount {
             let now = context.eventLoop.now
@@ -181,9 +179,8 @@ private final class FrameValidator: ChannelInboundHandler {
             if let reason = frameCount.count.recordFrame(
                 at: .nanoseconds((now - began).nanoseconds)
             ) {
-                isOver = true
                 let code = WebSocketErrorCode(codeNumber: CloseCode.rateLimited.rawValue)
-                ending.begin(context, code, reason)
+                context.fireErrorCaught(FrameViolation(code: code, reason: reason))
                 return
             }
         }
@@ -193,61 +190,81 @@ private final class FrameValidator: ChannelInboundHandler {
         guard frame.maskKey != nil, !frame.rsv1, !frame.rsv2, !frame.rsv3,
             known.contains(frame.opcode)
         else {
-            isOver = true
-            ending.begin(context, .protocolError)
+            context.fireErrorCaught(FrameViolation(code: .protocolError))
             return
         }
         context.fireChannelRead(data)
     }
 }
 
-/// Ends a connection with a frame that NIO cannot read, or with mismatched or too many fragments.
-private final class FrameErrorHandler: ChannelInboundHandler {
+/// Ends a connection at its first invalid frame: one that the validator reports, that NIO cannot read, or that does not
+/// fit the fragments before it.
+///
+/// One read may contain several of them, and frames after them. Those are dropped, and so is everything that would
+/// follow a close frame (RFC 6455 §5.5.1), for example another one, if the session has just sent its own. The
+/// ``FrameViolation`` continues as an event, so that the session ends too.
+private final class FrameErrorHandler: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
+    typealias OutboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
-    private let ending: EarlyEnd
+    private var isOver = false
+    private var hasSentClose = false
 
-    init(_ ending: EarlyEnd) {
-        self.ending = ending
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if !isOver { context.fireChannelRead(data) }
+    }
+
+    func write(
+        context: ChannelHandlerContext,
+        data: NIOAny,
+        promise: EventLoopPromise<Void>?
+    ) {
+        guard !hasSentClose else {
+            promise?.fail(ChannelError.outputClosed)
+            return
+        }
+        hasSentClose = unwrapOutboundIn(data).opcode == .connectionClose
+        context.write(data, promise: promise)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let violation = Self.violation(error) else {
+            context.fireErrorCaught(error)
+            return
+        }
+        guard !isOver else { return }
+        isOver = true
+        end(context, violation)
+        context.fireUserInboundEventTriggered(violation)
+    }
+
+    private static func violation(_ error: any Error) -> FrameViolation? {
         switch error {
+        case let violation as FrameViolation: violation
         case NIOWebSocketFrameAggregator.Error.accumulatedFrameSizeIsTooLarge,
             NIOWebSocketFrameAggregator.Error.tooManyFragments,
             NIOWebSocketError.invalidFrameLength:
-            ending.begin(context, .messageTooLarge)
+            FrameViolation(code: .messageTooLarge)
         case is NIOWebSocketFrameAggregator.Error, is NIOWebSocketError:
-            ending.begin(context, .protocolError)
-        default: break
+            FrameViolation(code: .protocolError)
+        default: nil
         }
-        context.fireErrorCaught(error)
     }
-}
 
-/// The end of a connection whose client breaks the rules.
-private struct EarlyEnd {
-    /// The maximum time from our close frame to the client's end.
-    let timeout: TimeAmount
-
-    /// Sends the close frame, and ends our side of the connection without waiting for the answer.
-    func begin(
-        _ context: ChannelHandlerContext,
-        _ code: WebSocketErrorCode,
-        _ reason: String = ""
-    ) {
-        // Fails if the channel is closed already, which needs no action.
-        try? context.channel.syncOptions?.setOption(.autoRead, value: false)
-        var data = context.channel.allocator.buffer(capacity: 2 + reason.utf8.count)
-        data.write(webSocketErrorCode: code)
-        data.writeString(reason)
-        let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
-        let channel = context.channel
-        context.writeAndFlush(NIOAny(frame)).whenComplete { _ in
-            InputDrain.begin(channel, timeout: timeout)
+    /// Sends the close frame and ends the connection without waiting for the answer, because the peer breaks the rules.
+    private func end(_ context: ChannelHandlerContext, _ violation: FrameViolation) {
+        if !hasSentClose {
+            hasSentClose = true
+            let reason = violation.reason
+            var data = context.channel.allocator.buffer(capacity: 2 + reason.utf8.count)
+            data.write(webSocketErrorCode: violation.code)
+            data.writeString(reason)
+            let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
+            context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
         }
+        InputDrain.begin(context.channel)
     }
 }
 
@@ -255,19 +272,18 @@ private struct EarlyEnd {
 ///
 /// A socket that is closed with unread input resets the connection, and the client then loses the close frame that it
 /// has not read yet (RFC 6455 §7.1.1, RFC 9112 §9.6). The socket is closed when the client has closed its side, after
-/// ``readsMax`` or after a time.
+/// ``readsMax`` or after ``timeout``.
 private final class InputDrain: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// The maximum of dropped reads, of up to 4 KiB.
-    ///
-    /// A client sends less before it reads the close frame, even with one frame per read.
-    private static let readsMax = 10_000
+    /// The maximum of dropped reads, 1 MiB: far more than a client sends before it reads the close frame.
+    private static let readsMax = 256
+    private static let timeout = TimeAmount.seconds(2)
 
     private var reads = 0
 
-    /// Ends our side of the connection, and starts to drop the client's.
-    static func begin(_ channel: any Channel, timeout: TimeAmount) {
+    /// Ends our side of the connection after everything written so far, and starts to drop the client's.
+    static func begin(_ channel: any Channel) {
         let drain = InputDrain()
         guard (try? channel.pipeline.syncOperations.addHandler(drain, position: .first)) != nil
         else { return }

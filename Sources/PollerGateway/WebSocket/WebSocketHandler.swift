@@ -103,15 +103,18 @@ final class WebSocketHandler: ChannelInboundHandler, LiveTransport {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         // The client has ended its side without a close frame, so a goodbye is useless.
         if let event = event as? ChannelEvent, event == .inputClosed { cut() }
+        if let violation = event as? FrameViolation { ended(by: violation) }
         context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         gateway.logger.debug("live connection ended", metadata: ["error": "\(error)"])
-        guard error is NIOWebSocketError || error is NIOWebSocketFrameAggregator.Error else {
-            return cut()
-        }
-        // `FrameErrorHandler` sends a close frame with the reason, and closes the socket after it.
+        cut()
+    }
+
+    /// Sends nothing more, because `FrameErrorHandler` has sent a close frame, and closes the socket after it.
+    private func ended(by violation: FrameViolation) {
+        gateway.logger.debug("live connection ended", metadata: ["error": "\(violation)"])
         session.closeReceived()
         connection?.finish(with: [], discarding: true)
         connection?.cut(after: gateway.limits.closeTimeout)
