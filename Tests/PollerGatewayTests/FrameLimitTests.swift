@@ -95,6 +95,18 @@ struct FrameLimitTests {
         #expect(try channel.readOutbound(as: WebSocketFrame.self) == nil, "two close frames")
     }
 
+    @Test("after an invalid frame, TLS does not delay the end of the socket")
+    func drainBelowTLS() throws {
+        let channel = EmbeddedChannel()
+        try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+        try channel.pipeline.syncOperations.addHandler(WaitingTLS())
+        try WebSocketPipeline.add(to: channel, messageBytesMax: Self.limits.frameBytesMax)
+        try? send(channel, WebSocketFrame(fin: true, opcode: .continuation, data: ByteBuffer()))
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+        #expect(!channel.isActive)
+    }
+
     private func send(_ channel: EmbeddedChannel, _ frame: WebSocketFrame) throws {
         let masked = WebSocketFrame(
             fin: frame.fin,
@@ -115,4 +127,15 @@ private final class FullSocket: ChannelOutboundHandler {
     func flush(context: ChannelHandlerContext) {
         if !isFull { context.flush() }
     }
+}
+
+/// TLS whose peer never answers its end.
+private final class WaitingTLS: ChannelOutboundHandler {
+    typealias OutboundIn = WebSocketFrame
+
+    func close(
+        context: ChannelHandlerContext,
+        mode: CloseMode,
+        promise: EventLoopPromise<Void>?
+    ) {}
 }

@@ -284,12 +284,17 @@ private final class InputDrain: ChannelInboundHandler {
 
     /// Ends our side of the connection after everything written so far, and starts to drop the client's.
     static func begin(_ channel: any Channel) {
-        let drain = InputDrain()
-        guard (try? channel.pipeline.syncOperations.addHandler(drain, position: .first)) != nil
-        else { return }
+        let pipeline = channel.pipeline.syncOperations
+        guard (try? pipeline.addHandler(InputDrain(), position: .first)) != nil else { return }
         channel.close(mode: .output, promise: nil)
         try? channel.syncOptions?.setOption(.autoRead, value: true)
-        channel.eventLoop.scheduleTask(in: timeout) { channel.close(promise: nil) }
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        // Closes the socket itself: TLS would wait for the client's answer, which is dropped here.
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.timeout) {
+            context.close(promise: nil)
+        }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
