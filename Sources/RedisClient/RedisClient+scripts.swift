@@ -109,16 +109,6 @@ extension RedisClient {
         }
     }
 
-    private func durableReply(
-        _ reply: RedisValue,
-        of replies: [RedisValue]
-    ) throws(RedisError) -> RedisDurableReply {
-        switch replies[replies.count - 1] {
-        case .error(let error): throw .reply(error)
-        case let replicas: return RedisDurableReply(reply: reply, replicas: replicas.int ?? 0)
-        }
-    }
-
     private func recordRefusal(_ error: RedisReplyError) {
         guard functionUse.withLock({ $0.refused(now: RedisInstant(.now())) }) else { return }
         logger.warning(

@@ -192,11 +192,22 @@ package final class RedisClient: Service {
         _ durability: RedisDurability
     ) async throws(RedisError) -> RedisDurableReply {
         let replies = try await perform(batch, durability)
-        if case .error(let error) = replies[replies.count - 1] { throw .reply(error) }
-        return RedisDurableReply(
-            reply: replies[batch.routedIndex],
-            replicas: replies[replies.count - 1].int ?? 0
-        )
+        return try durableReply(replies[batch.routedIndex], of: replies)
+    }
+
+    /// Returns the reply of an executed write with the number of replicas, the last of `replies`.
+    ///
+    /// An error of `WAIT` is thrown as ``RedisReplyError/Kind/tooFewReplicas``. Its own kind may be
+    /// one of commands that were not executed, such as `BUSY`, and the write was.
+    func durableReply(
+        _ reply: RedisValue,
+        of replies: [RedisValue]
+    ) throws(RedisError) -> RedisDurableReply {
+        switch replies[replies.count - 1] {
+        case .error(let error):
+            throw .reply(RedisReplyError(code: "NOREPLICAS", message: "WAIT failed: \(error)"))
+        case let replicas: return RedisDurableReply(reply: reply, replicas: replicas.int ?? 0)
+        }
     }
 
     /// Returns the replies of a batch; throws if one up to the routed command is an error.

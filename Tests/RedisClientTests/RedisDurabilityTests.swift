@@ -39,6 +39,23 @@ import Testing
         }
     }
 
+    @Test("an error of WAIT is one of too few replicas, because the write was executed")
+    func unwaited() async throws {
+        let server = try RedisServerProcess(arguments: ["--rename-command", "WAIT", ""])
+        try await LiveRedis.withClient(server.url) { client in
+            let durability = RedisDurability(replicas: 1, timeout: .milliseconds(100))
+            do throws(RedisError) {
+                _ = try await client.send(RedisCommand("INCR", ["k"]), waitFor: durability)
+                fail("no WAIT succeeds here")
+            } catch {
+                guard case .reply(let reply) = error else { return fail("\(error)") }
+                #expect(reply.kind == .tooFewReplicas && reply.message.contains("unknown command"))
+                #expect(error.maybeExecuted)
+            }
+            #expect(try await client.send(RedisCommand("GET", ["k"])).int == 1)
+        }
+    }
+
     @Test("durable writes to a server that is gone do not wait for each other")
     func gone() async throws {
         // No server listens on port 1. The port of a killed server may be taken by the server of another test.
