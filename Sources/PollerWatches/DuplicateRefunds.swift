@@ -11,8 +11,8 @@ package import PollerQueue
 /// ```
 ///
 /// *What is refunded*: the later payments (``OrderPayment/alsoPaidBy``); the first one stays. An order counts watches:
-/// if it has both an intent or a source and the charge of it, it seems to be paid twice. Their charge is the same then,
-/// and is not refunded.
+/// if it has two of an intent, its source and its charge, it seems to be paid twice. Their charge is the same then, and
+/// is not refunded.
 ///
 /// *Exactly once*: after a crash before the acknowledgement of the outbox entry, the next reader handles it, and a
 /// second hint finds the payment refunded. After a crash between refund and commit the watch stays open, and the next

@@ -17,7 +17,7 @@ import StripeAPI
 // | 2xx, and the bank has already returned it | `failed` |
 // | any other | `refused` |
 //
-// A payment that the order counts twice, as an intent or a source and as its charge, is `refused` without a request.
+// A payment that the order counts twice, as two of an intent, its source and its charge, is `refused`.
 //
 // *Source*: <https://docs.stripe.com/api/refunds/create>,
 // <https://docs.stripe.com/error-codes#charge-already-refunded>.
@@ -33,7 +33,7 @@ extension StripeCharger {
         timeout: Duration
     ) async -> RefundResult {
         let end = elapsed() + timeout
-        let same = "it is the same charge as that of \(first.source); watch only one of them"
+        let same = "it may be the same charge as that of \(first.source); watch only one of them"
         if Self.areSame(first, object) || charge?.description == first.source.description {
             return .refused(same)
         }
@@ -59,14 +59,17 @@ extension StripeCharger {
                 sharing = RefundSharing(of: object, isPlatform: isPlatform)
                 break
             }
-            guard let read = await self.sharing(of: charge, watch, client, timeout / 2) else {
+            guard let read = await self.read(charge, watch, client, timeout / 2) else {
                 return .postponed("its charge cannot be read", retryAfter: nil)
             }
-            sharing = read
+            if Self.areSame(first, read.object) { return .refused(same) }
+            sharing = read.sharing
         case (_, nil):
             switch await find(watch, object: object, timeout: timeout / 2) {
             case .made(let found):
-                guard found.id.description != first.source.description else {
+                if Self.areSame(first, found.object)
+                    || found.id.description == first.source.description
+                {
                     return .refused(same)
                 }
                 form.append(("charge", "\(found.id)"))
@@ -104,34 +107,37 @@ extension StripeCharger {
         }
     }
 
-    /// Whether an object is the intent or the source of a charge that is watched too, or the charge of a watched one.
-    private static func areSame(_ first: WatchKey, _ object: RawJSON) -> Bool {
+    /// Whether an object names the first attempt as its intent, charge or source.
+    ///
+    /// A reusable source may have two charges, and only the one that its watch shows is the same. That one is not known
+    /// here, and an only payment must not be refunded, so both count as the same.
+    private static func areSame(_ first: WatchKey, _ object: RawJSON?) -> Bool {
         let fields = StripeFields(object)
-        return ["payment_intent", "latest_charge", "source"].contains {
+        return ["payment_intent", "latest_charge", "source", "payment_method"].contains {
             fields.id($0) == first.source.description
         }
     }
 
-    /// Returns the parts of a source's charge that its refund takes back; `nil` if the charge cannot be read now.
+    /// Reads a source's charge, and the parts that its refund takes back; `nil` if it cannot be read now.
     ///
-    /// If the key may not read charges, they are the parts that the watch requests.
-    private func sharing(
-        of charge: ChargeID,
+    /// If the key may not read charges, there is no object, and the parts are those that the watch requests.
+    private func read(
+        _ charge: ChargeID,
         _ watch: Watch,
         _ client: StripeClient,
         _ timeout: Duration
-    ) async -> RefundSharing? {
+    ) async -> (object: RawJSON?, sharing: RefundSharing)? {
         let requested = RefundSharing(watch.charge?.sharing)
         do throws(StripeError) {
             let reply = try await client.get("/v1/charges/\(charge)", timeout: timeout)
             let found = Self.made(try reply.decode(StripeAPI.Charge.self))
             guard case .made(let observed) = found, let object = observed.object else {
-                return requested
+                return (nil, requested)
             }
             let isPlatform = client.configuration.account != nil
-            return RefundSharing(of: object, isPlatform: isPlatform)
+            return (object, RefundSharing(of: object, isPlatform: isPlatform))
         } catch .api(let failure) where failure.status == 403 || failure.status == 404 {
-            return requested
+            return (nil, requested)
         } catch {
             return nil
         }

@@ -16,13 +16,15 @@ extension StripeChargerTests {
         _ rig: UpstreamRig,
         _ watch: Watch? = nil,
         of first: String = "pi_first",
-        charge: ChargeID? = nil
+        charge: ChargeID? = nil,
+        object known: RawJSON? = nil
     ) async throws -> RefundResult {
-        await charger(rig).refundDuplicate(
+        let shown = if let known { known } else { try await object(rig, rig.source) }
+        return await charger(rig).refundDuplicate(
             watch ?? self.watch(rig.source, order: Self.order),
             of: WatchKey(account: .main, source: SourceID(unchecked: first), kind: .charge),
             charge: charge,
-            object: try await object(rig, rig.source),
+            object: shown,
             timeout: .seconds(8)
         )
     }
@@ -50,6 +52,31 @@ extension StripeChargerTests {
                 return
             }
             #expect(why.contains("the same charge"))
+            #expect(try await refunds(rig).isEmpty)
+        }
+    }
+
+    @Test("the charge of an intent and its source, both of one order, is not refunded")
+    func sameSource() async throws {
+        try await UpstreamRig.run { rig in
+            try await rig.set("chargeable")
+            let made = try #require(self.made(try await charge(rig, .whole)))
+            let intent = RawJSON(
+                unchecked: #"{"id":"pi_1","object":"payment_intent","payment_method":"src_1"}"#
+            )
+            let byMethod = try await refund(
+                rig,
+                watch("pi_1", kind: .paymentIntent, order: Self.order),
+                of: "src_1",
+                object: intent
+            )
+            // Only the charge names the first attempt, and the charge is read for its refund.
+            let other = watch("src_other", order: Self.order)
+            let byCharge = try await refund(rig, other, of: rig.source, charge: made.id)
+            for result in [byMethod, byCharge] {
+                guard case .refused(let why) = result else { return fail("\(result)") }
+                #expect(why.contains("the same charge"))
+            }
             #expect(try await refunds(rig).isEmpty)
         }
     }
