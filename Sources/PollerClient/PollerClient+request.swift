@@ -50,13 +50,25 @@ extension PollerClient {
         } else if method == .POST {
             request.body = .bytes(ByteBuffer())
         }
-        let (status, retryAfter, bytes) = try await exchange(request, wait: wait)
-        guard (200..<300).contains(status) || status == 304 else {
-            throw PollerError.problem(
-                PollerProblem(status: status, retryAfterSeconds: retryAfter, body: bytes)
+        var waited = Duration.zero
+        while true {
+            let (status, retryAfter, bytes) = try await exchange(request, wait: wait)
+            if (200..<300).contains(status) || status == 304 {
+                return Answer(status: status, body: bytes)
+            }
+            let problem = PollerProblem(
+                status: status,
+                retryAfterSeconds: retryAfter,
+                body: bytes
             )
+            let pause = max(problem.retryAfter ?? .zero, .seconds(1))
+            // The caller of a long poll has a time limit of its own.
+            guard problem.code == "too_many_requests", wait == .zero,
+                waited + pause <= rateTimeout
+            else { throw PollerError.problem(problem) }
+            try await Task.sleep(for: pause)
+            waited += pause
         }
-        return Answer(status: status, body: bytes)
     }
 
     /// Reads the response of a route, for commands that print it unchanged.

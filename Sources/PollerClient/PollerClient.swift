@@ -26,6 +26,10 @@ public struct PollerClient: Sendable {
     let gateway: String?
     let apiKey: String?
     let http: HTTPClient
+    /// How long a call waits in total while the server rejects it because of the key's rate.
+    ///
+    /// A list that reads many records uses up the rate, so its next page may be rejected for a moment.
+    package var rateTimeout = Duration.zero
 
     /// Creates a client of one server.
     ///

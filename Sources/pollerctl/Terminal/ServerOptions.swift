@@ -18,6 +18,9 @@ struct ServerOptions: ParsableArguments {
     @Flag(help: "Print JSON instead of text.")
     var json = false
 
+    /// How long a command waits for a key that has used up its rate, for example by a long list.
+    private static let rateTimeout = Duration.seconds(30)
+
     /// Runs a command against the server; prints failures and throws the exit status.
     func perform(_ body: (PollerClient) async throws -> Void) async throws {
         let environment = ProcessInfo.processInfo.environment
@@ -30,9 +33,12 @@ struct ServerOptions: ParsableArguments {
             try await PollerClient.withClient(
                 url: address,
                 apiKey: key,
-                caFile: trusted,
-                body
-            )
+                caFile: trusted
+            ) { client in
+                var client = client
+                client.rateTimeout = Self.rateTimeout
+                try await body(client)
+            }
         } catch let error as PollerError {
             let failure = Failure(error, hasKey: key != nil, of: address)
             Terminal.printError(failure.message)

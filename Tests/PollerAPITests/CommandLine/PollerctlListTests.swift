@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import PollerAPI
@@ -72,6 +73,32 @@ struct PollerctlListTests {
                 wrong.status == 64 && wrong.errors.contains("--since must be a day"),
                 "\(wrong.errors)"
             )
+        }
+    }
+
+    @Test("a list waits while the server rejects a page because of the key's rate")
+    func waits() async throws {
+        let asked = Mutex(0)
+        try await ScriptedGateway.run { connection in
+            let number = asked.withLock { asked in
+                asked += 1
+                return asked
+            }
+            let rest = number == 1 ? #"true,"next":"a""# : #"false,"next":null"#
+            let page = #"{"data":[],"has_more":\#(rest)}"#
+            let problem = #"{"status":429,"code":"too_many_requests"}"#
+            let (status, body) = number == 2 ? ("429 Too Many Requests", problem) : ("200 OK", page)
+            try await connection.send(
+                "HTTP/1.1 \(status)\r\ncontent-type: application/json\r\nretry-after: 1\r\n"
+                    + "connection: close\r\ncontent-length: \(body.utf8.count)\r\n\r\n\(body)"
+            )
+        } _: { server, port in
+            let done = try await CommandRun.run(
+                ["delivery", "list", "--state", "dead"],
+                url: "http://127.0.0.1:\(port)"
+            )
+            #expect(done.status == 0, "\(done.errors)")
+            #expect(server.requests.count == 3 && server.requests[1] == server.requests[2])
         }
     }
 
