@@ -88,6 +88,23 @@ def test_the_console_requires_a_key_rejects_a_wrong_one_and_never_shows_it(front
         console.close()
 
 
+def test_a_list_is_read_again_when_the_server_rejects_a_page_because_of_the_keys_rate(console_as):
+    console = console_as("support").open()
+    console.js("window.kept = window.fetch; window.asked = 0; window.fetch = async (path, options) =>"
+               " path === 'v1/deliveries?limit=50' && window.asked++ === 0"
+               " ? new Response('{\"title\":\"Too many requests.\"}', { status: 429, headers: { 'Retry-After': '1' } })"
+               " : window.kept(path, options); 0")
+
+    def is_shown() -> bool:
+        text = console.text
+        assert "cannot be shown" not in text
+        return "One row per payment and recipient" in text
+
+    console.press("g", "d")
+    console.wait(is_shown, "the list of deliveries")
+    assert console.js("window.asked") >= 2
+
+
 def test_an_order_number_leads_to_the_timeline_of_its_payment(console_as, front):
     console = console_as("support").open()
     console.press("/")

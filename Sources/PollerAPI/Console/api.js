@@ -6,6 +6,7 @@
 // browser rejects the cookie, for example over plain HTTP to another machine, the key stays in this tab's storage.
 
 import { askForKey } from "./dialogs.js";
+import { pause } from "./dom.js";
 
 const KEPT = "poller.key";
 const CALLER = "v1/caller";
@@ -18,9 +19,11 @@ const TIMEOUT_MS = 60000;
 
 /** An error response of the server. */
 export class Refused extends Error {
-  constructor(status, body) {
+  constructor(status, body, retryAfter) {
     super([body.title, body.detail].filter(Boolean).join(" ") || `The server answered ${status}.`);
     this.status = status;
+    /** The seconds after which the server may accept the request. */
+    this.retryAfter = Number(retryAfter) || 1;
     this.code = body.code;
     this.detail = body.detail ?? body.title ?? `The server answered ${status}.`;
   }
@@ -104,7 +107,7 @@ export async function api(path, { method = "GET", body, stop } = {}) {
       if (stop?.aborted) throw error;
       return {};
     });
-    if (!answer.ok) throw new Refused(answer.status, content);
+    if (!answer.ok) throw new Refused(answer.status, content, answer.headers.get("Retry-After"));
     return content;
   }
 }
@@ -148,6 +151,21 @@ export function at(path, query = {}) {
   return text ? `${path}?${text}` : path;
 }
 
+/** How often a page is read again that the server rejects because of the key's rate. */
+const AGAIN_MAX = 3;
+
+/** A page of a list. Lists that read many records use up the key's rate, or wait in its queue, for a moment. */
+async function pageOf(path, stop) {
+  for (let again = 0; ; again += 1) {
+    try {
+      return await api(path, { stop });
+    } catch (error) {
+      if (error.status !== 429 || again === AGAIN_MAX) throw error;
+      await pause(1000 * error.retryAfter);
+    }
+  }
+}
+
 /**
  * Reads pages of a list until `want` items pass `keep`, at most `rounds` pages. Pages of filtered lists may be
  * empty. `stop` cancels the requests.
@@ -156,7 +174,7 @@ export async function collect(path, query, { want = 50, rounds = 40, keep = () =
   const found = [];
   let [cursor, looked, page] = [query.cursor, 0, {}];
   for (let round = 0; round < rounds; round += 1) {
-    page = await api(at(path, { ...query, cursor }), { stop });
+    page = await pageOf(at(path, { ...query, cursor }), stop);
     looked += page.looked ?? 0;
     found.push(...page.data.filter(keep));
     cursor = page.next;
