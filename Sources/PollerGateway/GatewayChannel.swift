@@ -111,7 +111,8 @@ struct GatewayChannel: ServerChildChannel {
             try WebSocketPipeline.add(
                 to: channel,
                 messageBytesMax: gateway.limits.frameBytesMax,
-                frameCount: frameCount
+                frameCount: frameCount,
+                closeTimeout: gateway.limits.closeTimeout
             )
             let address = channel.remoteAddress.flatMap(IPAddress.init)
             try channel.pipeline.syncOperations.addHandler(

@@ -85,11 +85,13 @@ enum WebSocketPipeline {
     /// Adds the handlers to a channel that has just become a WebSocket.
     ///
     /// - `frameCount`: limits the client's frames, or `nil` for no limit.
+    /// - `closeTimeout`: the maximum time from our close frame for a violation to the client's end.
     static func add(
         to channel: any Channel,
         messageBytesMax: Int,
         fragmentsMax: Int = fragmentsMax,
-        frameCount: SharedFrameCount? = nil
+        frameCount: SharedFrameCount? = nil,
+        closeTimeout: Duration = .seconds(3)
     ) throws {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandler(FrameValidator(frameCount))
@@ -100,7 +102,7 @@ enum WebSocketPipeline {
                 maxAccumulatedFrameSize: messageBytesMax
             )
         )
-        try pipeline.addHandler(FrameErrorHandler())
+        try pipeline.addHandler(FrameErrorHandler(closeTimeout))
     }
 }
 
@@ -209,8 +211,13 @@ private final class FrameErrorHandler: ChannelDuplexHandler {
     typealias OutboundIn = WebSocketFrame
     typealias OutboundOut = WebSocketFrame
 
+    private let closeTimeout: Duration
     private var isOver = false
     private var hasSentClose = false
+
+    init(_ closeTimeout: Duration) {
+        self.closeTimeout = closeTimeout
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         if !isOver { context.fireChannelRead(data) }
@@ -264,7 +271,7 @@ private final class FrameErrorHandler: ChannelDuplexHandler {
             let frame = WebSocketFrame(fin: true, opcode: .connectionClose, data: data)
             context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
         }
-        InputDrain.begin(context.channel)
+        InputDrain.begin(context.channel, timeout: TimeAmount(closeTimeout))
     }
 }
 
@@ -272,27 +279,34 @@ private final class FrameErrorHandler: ChannelDuplexHandler {
 ///
 /// A socket that is closed with unread input resets the connection, and the client then loses the close frame that it
 /// has not read yet (RFC 6455 §7.1.1, RFC 9112 §9.6). The socket is closed when the client has closed its side, after
-/// ``readsMax`` or after ``timeout``.
+/// ``readsMax`` or after a time.
 private final class InputDrain: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// The maximum of dropped reads, 1 MiB: far more than a client sends before it reads the close frame.
-    private static let readsMax = 256
-    private static let timeout = TimeAmount.seconds(2)
+    /// The maximum of dropped reads, of up to 4 KiB.
+    ///
+    /// A client sends less before it reads the close frame, even with one frame per read.
+    private static let readsMax = 10_000
 
+    private let timeout: TimeAmount
     private var reads = 0
 
+    private init(timeout: TimeAmount) {
+        self.timeout = timeout
+    }
+
     /// Ends our side of the connection after everything written so far, and starts to drop the client's.
-    static func begin(_ channel: any Channel) {
+    static func begin(_ channel: any Channel, timeout: TimeAmount) {
         let pipeline = channel.pipeline.syncOperations
-        guard (try? pipeline.addHandler(InputDrain(), position: .first)) != nil else { return }
+        let drain = InputDrain(timeout: timeout)
+        guard (try? pipeline.addHandler(drain, position: .first)) != nil else { return }
         channel.close(mode: .output, promise: nil)
         try? channel.syncOptions?.setOption(.autoRead, value: true)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         // Closes the socket itself: TLS would wait for the client's answer, which is dropped here.
-        context.eventLoop.assumeIsolated().scheduleTask(in: Self.timeout) {
+        context.eventLoop.assumeIsolated().scheduleTask(in: timeout) {
             context.close(promise: nil)
         }
     }
