@@ -35,7 +35,7 @@ def paid_twice(cluster: Cluster, order: str) -> tuple[str, str]:
 
 
 def payment_state(cluster: Cluster, source: str) -> str:
-    return cluster.api.watch(source)["payment"]["state"]
+    return cluster.api.watch(source).get("payment", {}).get("state", "")
 
 
 def refunded(cluster: Cluster, source: str, timeout_s: float = 60) -> dict:
