@@ -103,7 +103,7 @@ struct FrameLimitTests {
         try WebSocketPipeline.add(to: channel, messageBytesMax: Self.limits.frameBytesMax)
         try? send(channel, WebSocketFrame(fin: true, opcode: .continuation, data: ByteBuffer()))
         #expect(channel.isActive)
-        channel.embeddedEventLoop.advanceTime(by: .seconds(2))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(3))
         #expect(!channel.isActive)
     }
 
