@@ -69,6 +69,7 @@ package struct OrderQuery: Hashable, Sendable {
 /// enqueue with an order        ─▶ join: the order is known, with an attempt that awaits its customer, or the payment
 ///                                 of a watch that is open already
 /// payment.* in the outbox      ─▶ note: the order's state changes, order.* is recorded
+/// refund.* in the outbox       ─▶ the same, although only the refund has changed
 /// another event of a member    ─▶ the same, if the order missed its payment; the last one extends its retention
 /// a member is about to charge  ─▶ take: one of them may
 /// nothing was charged          ─▶ release: another one may
@@ -120,10 +121,12 @@ package struct OrderService: Sendable {
             let before = order
             var payment = payment
             if !Self.isOfPayment(event) {
-                // Mostly the payment's own event came before. Until the end only another state shows that it did not.
+                // Mostly the payment's own event came before. Until the end only another state, or the event of a refund,
+                // shows that it did not.
                 let known = order.members.first { $0.key == event.key }
                 let knownState = known?.payment.state ?? .awaitingCustomer
-                if known?.payment == payment || !event.final && knownState == payment.state {
+                let mayDiffer = event.final || event.type.hasPrefix("refund.")
+                if known?.payment == payment || !mayDiffer && knownState == payment.state {
                     // The age of an order counts from the ends of its attempts.
                     guard let known, event.closed != nil, known.polledAt != event.polledAt else {
                         return nil

@@ -88,6 +88,42 @@ struct OrderServiceTests {
         #expect(try await orderStore.order(key) == known)
     }
 
+    @Test("a refund that has not succeeded is noted, so that its order is kept like its payment")
+    func refund() async throws {
+        func event(_ refund: RefundProgress?, of subject: EventSubject, seq: Int) -> Event {
+            Event(
+                Watch(
+                    member("1"),
+                    createdAt: VirtualTime.start,
+                    deadline: VirtualTime.start + .seconds(60),
+                    seq: seq - 1,
+                    order: key.order
+                ),
+                of: subject,
+                payment: Payment(
+                    state: .paid,
+                    amount: 1099,
+                    amountReceived: 1099,
+                    method: PaymentMethod("customer_balance"),
+                    paidAt: VirtualTime.start,
+                    refund: refund
+                ),
+                polledAt: VirtualTime.start
+            )
+        }
+        _ = try await service.note(event(nil, of: .payment(.paid), seq: 1))
+        #expect(try await orderStore.order(key)?.memory == nil)
+        let asked = RefundProgress(.requiresAction, 1099)
+        let reported = try await service.note(event(asked, of: .refund(.requiresAction), seq: 2))
+        #expect(reported.isEmpty)
+        let known = try #require(try await orderStore.order(key))
+        #expect(known.summary.payment.refund == asked)
+        #expect(known.memory?.changesUntil ?? VirtualTime.start > VirtualTime.start + .seconds(60))
+        // The payment's event of the same poll may have told it already.
+        _ = try await service.note(event(asked, of: .refund(.requiresAction), seq: 3))
+        #expect(try await orderStore.order(key) == known)
+    }
+
     @Test("an event keeps its order in JSON, and an event without an order has no such member")
     func wire() throws {
         let event = event("1", of: .payment(.paid))
