@@ -199,6 +199,45 @@ struct PaymentMailTests {
         #expect(mailed([event]) == (isMailed ? ["payment.paid"] : []))
     }
 
+    @Test("returned money is emailed once, also if a dispute is won or a refund fails after it")
+    func returnedOnce() {
+        func payment(_ state: PaymentState, _ returned: Amount) -> Payment {
+            Payment(
+                state: state,
+                amount: 1099,
+                amountReceived: 1099,
+                amountReturned: returned,
+                currency: "eur"
+            )
+        }
+        let rows: [(before: Payment?, now: Payment, isMailed: Bool)] = [
+            (nil, payment(.partiallyRefunded, 300), true),
+            (payment(.paid, 0), payment(.partiallyRefunded, 300), true),
+            (payment(.partiallyRefunded, 300), payment(.partiallyRefunded, 500), true),
+            (payment(.partiallyRefunded, 300), payment(.refunded, 1099), true),
+            (payment(.disputed, 300), payment(.partiallyRefunded, 300), false),
+            (payment(.disputed, 1099), payment(.refunded, 1099), false),
+            (payment(.partiallyRefunded, 500), payment(.partiallyRefunded, 300), false),
+            (payment(.partiallyRefunded, 500), payment(.paid, 0), false),
+        ]
+        for row in rows {
+            let event = Event(
+                Watch(
+                    WatchKey("pi_1", kind: .paymentIntent),
+                    createdAt: Samples.start,
+                    deadline: Samples.start + .seconds(600),
+                    payment: row.before.map { PaymentMemory(reporting: $0) }
+                ),
+                of: .payment(row.now.state),
+                payment: row.now,
+                polledAt: Samples.start
+            )
+            #expect(mailed([event]).isEmpty != row.isMailed, "\(row)")
+            #expect(Event(json: event.json) == event)
+            #expect(event.json.contains("previous_amount_returned") == (event.previousReturned > 0))
+        }
+    }
+
     @Test("microdeposits are requested in one email, whatever attempts fail")
     func deposits() {
         var asked = NextStep.Microdeposits()

@@ -70,6 +70,9 @@ struct PaymentMail: Hashable, Sendable {
         // A dispute that the shop has won, or an inquiry that has ended, does not make it a new payment. The first
         // event of a payment has no object, because the event of its status follows.
         if event.type == PaymentState.paid.eventType, seen.isDisputed { return nil }
+        // The returned sum was mailed before. Since then a dispute was won, or a refund has failed.
+        let before = event.previousReturned
+        if payment.state.wasPaid, before > 0, before >= payment.amountReturned { return nil }
         let needsMail =
             event.type == "next_step.changed"
             ? isAsked(payment, event.nextStep) && !isRepeated(event)

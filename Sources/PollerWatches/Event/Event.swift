@@ -31,7 +31,8 @@ import SafeNumbers
 /// enqueue request. `object` is the upstream's object without any `client_secret` and without the account for refunds;
 /// null when it is larger than ``objectBytesMax``. `previous_status` is the last reported one. It equals `status` when
 /// the status stayed and another fact changed: a declined attempt, received money, another next step
-/// (`Observation.detail`). Once a source was charged, its events also contain
+/// (`Observation.detail`). `previous_amount_returned` is the payment's `amount_returned` before an event
+/// `payment.<state>`, if it was not zero: only more is a new refund. Once a source was charged, its events also contain
 /// `"charge":{"state":"pending","id":"ch_…"}` after `closed_reason`: the progress of the charge. The object is recorded
 /// without white space outside strings (`RawJSON.compacted`), so the upstream cannot inject a line into any channel,
 /// list or archive that separates events by line ends.
@@ -63,6 +64,8 @@ package struct Event: Hashable, Sendable {
     package let progress: PollerPayments.ChargeProgress
     /// The payment; `nil` if it is unknown.
     package let payment: PollerPayments.Payment?
+    /// The returned amount before an event of the payment; zero in other events, and if it is unknown.
+    package let previousReturned: Amount
     /// The customer's next step, without links that contain a secret.
     package let nextStep: PollerPayments.NextStep
     /// The announced debit; `nil` in other events.
@@ -123,6 +126,8 @@ package struct Event: Hashable, Sendable {
             charge: wire.charge?.id.map(ChargeID.init(unchecked:))
         )
         payment = wire.payment.map(Payment.init)
+        previousReturned =
+            wire.previousAmountReturned.flatMap { Amount(nonNegative: $0) } ?? .zero
         nextStep = wire.nextStep.map(NextStep.init) ?? .none
         mandate = wire.mandate.map(MandateNotice.init)
         isLive = wire.isLive

@@ -40,6 +40,9 @@ extension Event {
         self.closed = closed ?? (final ? .settled : nil)
         self.progress = progress ?? watch.state.charge
         self.payment = payment
+        var returned = Amount.zero
+        if case .payment = subject { returned = watch.reportedPayment?.amountReturned ?? .zero }
+        previousReturned = returned
         self.nextStep = nextStep.withoutSecrets
         self.isLive = isLive
         self.polledAt = polledAt
@@ -88,6 +91,7 @@ extension Event {
         wire.closedReason = self.closed.map { Open(rawValue: $0.rawValue) }
         wire.charge = self.progress == .none ? nil : self.progress.wire
         wire.payment = payment?.wire
+        wire.previousAmountReturned = returned == 0 ? nil : returned.minorUnits
         wire.nextStep = self.nextStep == .none ? nil : self.nextStep.wire
         wire.mandate = mandate?.wire
         wire.isLive = isLive

@@ -42,6 +42,8 @@ public struct Event: WireObject, Hashable {
     public var charge: ChargeProgress?
     /// The payment; `nil` if none is known.
     public var payment: Payment?
+    /// The returned amount before an event `payment.<state>`; `nil` if it was zero or is unknown.
+    public var previousAmountReturned: Int?
     /// The customer's next action; `nil` if there is none.
     public var nextStep: NextStep?
     /// The announced debit, only in `mandate.notification`.
@@ -105,6 +107,11 @@ public struct Event: WireObject, Hashable {
         Field("charge", \.charge)
             .note("The state of the charge. Only after the first attempt to charge it.")
         Field("payment", \.payment).note("The payment's state, if known.")
+        Field("previous_amount_returned", \.previousAmountReturned)
+            .note(
+                "The payment's amount_returned before this event. Only in payment events. Left out "
+                    + "if it was 0."
+            )
         Field("next_step", \.nextStep)
             .note("What the customer must do next. Left out if there is nothing to do.")
         Field("mandate", \.mandate).note("The announced debit. Only in mandate.notification.")

@@ -36,8 +36,8 @@ private struct Reader {
 
     private enum Name: Int, CaseIterable {
         case id, type, account, source, kind, order, seq, run, previousStatus, status, isFinal
-        case closedReason, charge, payment, nextStep, mandate, isLive, object, observed
-        case traceparent, metadata
+        case closedReason, charge, payment, previousReturned, nextStep, mandate, isLive, object
+        case observed, traceparent, metadata
 
         var bit: UInt32 { 1 << UInt32(truncatingIfNeeded: rawValue) }
     }
@@ -95,6 +95,7 @@ private struct Reader {
         case 11: `is`("traceparent", .traceparent)
         case 13: `is`("closed_reason", .closedReason)
         case 15: `is`("previous_status", .previousStatus)
+        case 24: `is`("previous_amount_returned", .previousReturned)
         default: nil
         }
     }
@@ -121,6 +122,11 @@ private struct Reader {
         case .closedReason: return try text { event.closedReason = Open(rawValue: $0) }
         case .charge: return try value("charge", &event.charge)
         case .payment: return try value("payment", &event.payment)
+        case .previousReturned:
+            var sum = 0
+            guard try count(&sum) else { return false }
+            event.previousAmountReturned = sum
+            return true
         case .nextStep: return try value("next_step", &event.nextStep)
         case .mandate: return try value("mandate", &event.mandate)
         case .isLive: return try flag { event.isLive = $0 }

@@ -134,6 +134,8 @@ class Recorder:
             for name in ("type", "previous_status", "status", "final", "closed_reason", "seq", "payment")
         }
         kept |= {"id": event["id"], "observed": event["observed"], "at_ms": at_ms}
+        if "previous_amount_returned" in event:
+            kept["previous_amount_returned"] = event["previous_amount_returned"]
         self.events.setdefault(event["source"], []).append(kept)
         self.count += 1
         if event["closed_reason"]:

@@ -49,6 +49,10 @@ def is_mailed(event: dict) -> bool:
             return state in ("paid", "partially_refunded")
         if event["type"] != f"payment.{state}":
             return event["type"] == "next_step.changed" and asked
+        # A returned sum is mailed once.
+        before = event.get("previous_amount_returned", 0)
+        if state in ("paid", "refunded", "partially_refunded") and 0 < before >= payment.get("amount_returned", 0):
+            return False
         return (
             (state in MAILED and reason != "dispute_lost")
             or (state == "paid" and reason != "inquiry" and not payment.get("refund") and not was_disputed(event))

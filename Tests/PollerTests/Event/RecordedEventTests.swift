@@ -13,7 +13,8 @@ struct RecordedEventTests {
         "order":"A\u00e9\"77","seq":5,"run":1,"previous_status":"chargeable","status":"consumed",\#
         "final":true,"closed_reason":"settled","charge":{"state":"pending","id":"ch_1"},\#
         "payment":{"state":"paid","amount":1099,"amount_received":1099,"currency":"eur",\#
-        "method":"ideal","paid_at":"2026-11-24T11:24:44.000Z"},"next_step":{"type":"transfer"},\#
+        "method":"ideal","paid_at":"2026-11-24T11:24:44.000Z"},"previous_amount_returned":300,\#
+        "next_step":{"type":"transfer"},\#
         "livemode":false,"object":{"id":"src_1","amount":-1.5e3,"owner":{"a":[null,{}]},"n":"Zoë"},\#
         "observed":{"polled_at":"2026-11-24T11:24:45.639Z","lag_ms":3},\#
         "traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",\#
@@ -53,6 +54,7 @@ struct RecordedEventTests {
             (#""lag_ms":3"#, #""lag_ms":3,"x":1"#), (#""lag_ms":3"#, #""lag_ms":3,"lag_ms":4"#),
             ("11-24T11:24:45", "02-29T11:24:45"), ("45.639Z", "60.639Z"),
             (#""observed":{"#, #""observed":[],"o":{"#), (#""charge":{"#, #""charge":[],"o":{"#),
+            (#"returned":300"#, #"returned":-3"#), (#"returned":300"#, #"returned":null"#),
             (#""amount":1099"#, #""amount":"x""#), (#""next_step":{"#, #""next_step":null,"o":{"#),
             (#""metadata":{"order":"A77"}"#, #""metadata":{"order":1}"#),
             (#""metadata":{"order":"A77"}"#, #""metadata":null"#),
