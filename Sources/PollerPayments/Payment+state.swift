@@ -11,7 +11,7 @@ import PollerIdentity
 // | money captured from a hold, and the rest is still held | partially_paid | held |
 // | money, all of it refunded | refunded | duplicate, if its order was paid twice |
 // | money, a dispute without details | disputed | |
-// | money, part of it refunded | partially_refunded | |
+// | money, part of it refunded | partially_refunded | inquiry, if the bank only inquires |
 // | money | paid | inquiry, if the bank only inquires |
 // | an intent that is canceled | expired, cancelled | by its reason |
 // | a charge that was authorised and released | expired, cancelled | authorisation_expired, released |
@@ -103,10 +103,11 @@ extension Payment {
             derived = (.refunded, charge.isDuplicate ? .duplicate : nil)
         } else if charge.dispute == .claimed {
             derived = (.disputed, nil)
-        } else if refunded > 0 {
-            derived = (.partiallyRefunded, nil)
         } else {
-            derived = (.paid, charge.dispute == .inquiry ? .inquiry : nil)
+            derived = (
+                refunded > 0 ? .partiallyRefunded : .paid,
+                charge.dispute == .inquiry ? .inquiry : nil
+            )
         }
         self.init(
             state: derived.state,

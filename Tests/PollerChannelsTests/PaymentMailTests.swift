@@ -201,13 +201,18 @@ struct PaymentMailTests {
 
     @Test("returned money is emailed once, also if a dispute is won or a refund fails after it")
     func returnedOnce() {
-        func payment(_ state: PaymentState, _ returned: Amount) -> Payment {
+        func payment(
+            _ state: PaymentState,
+            _ returned: Amount,
+            _ reason: PaymentReason? = nil
+        ) -> Payment {
             Payment(
                 state: state,
                 amount: 1099,
                 amountReceived: 1099,
                 amountReturned: returned,
-                currency: "eur"
+                currency: "eur",
+                reason: reason
             )
         }
         let rows: [(before: Payment?, now: Payment, isMailed: Bool)] = [
@@ -215,6 +220,9 @@ struct PaymentMailTests {
             (payment(.paid, 0), payment(.partiallyRefunded, 300), true),
             (payment(.partiallyRefunded, 300), payment(.partiallyRefunded, 500), true),
             (payment(.partiallyRefunded, 300), payment(.refunded, 1099), true),
+            // A refund is a usual answer to an inquiry.
+            (payment(.paid, 0, .inquiry), payment(.partiallyRefunded, 300, .inquiry), true),
+            (payment(.partiallyRefunded, 300), payment(.partiallyRefunded, 300, .inquiry), false),
             (payment(.disputed, 300), payment(.partiallyRefunded, 300), false),
             (payment(.disputed, 1099), payment(.refunded, 1099), false),
             (payment(.partiallyRefunded, 500), payment(.partiallyRefunded, 300), false),

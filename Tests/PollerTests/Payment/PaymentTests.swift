@@ -119,6 +119,16 @@ struct PaymentTests {
             1000
         ),
         Row(
+            "an inquiry about a payment that was refunded in part",
+            facts(
+                "consumed",
+                charge: charge(captured: 1000, refunded: 300) { $0.dispute = .inquiry }
+            ),
+            "partially_refunded inquiry",
+            1000,
+            300
+        ),
+        Row(
             "dispute won",
             facts("consumed", charge: charge(captured: 1000) { $0.dispute = .over }),
             "paid",
