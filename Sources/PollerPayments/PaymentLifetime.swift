@@ -154,8 +154,10 @@ package struct PaymentLifetime: Hashable, Sendable {
 
 extension Payment {
     /// The longest time until its dispute or its unfinished refund is decided; `nil` without one.
+    ///
+    /// An inquiry may become a dispute.
     package var undecidedFor: Duration? {
-        if state == .disputed { return PaymentLifetime.dispute }
+        if state == .disputed || reason == .inquiry { return PaymentLifetime.dispute }
         return refund?.isOpen == true ? PaymentLifetime.refund : nil
     }
 }

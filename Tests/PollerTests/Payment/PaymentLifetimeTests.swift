@@ -93,6 +93,7 @@ struct PaymentLifetimeTests {
         #expect(paid("ideal") { $0.dispute = .open } == days(100))
         #expect(paid("us_bank_account") { $0.dispute = .open } == days(100))
         #expect(paid("card") { $0.dispute = .open } == days(150))
+        #expect(paid("us_bank_account") { $0.dispute = .inquiry } == days(100))
         #expect(paid("us_bank_account") { $0.dispute = .lost } == days(70))
         // So does a refund that has not succeeded, which Stripe cancels if the customer names no account for 45 days.
         for status in RefundProgress.Status.allCases {
