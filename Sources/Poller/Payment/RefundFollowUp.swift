@@ -7,7 +7,8 @@ package import PollerWatches
 /// Refunds a payment of an order that was already paid, if the account is configured to (`DuplicateRefunds`).
 ///
 /// Only reported money is refunded, because the order contains no other. If refunds of the whole charge exist already,
-/// by an operator or by an earlier poll, none is requested, even if they have not succeeded yet.
+/// by an operator or by an earlier poll, none is requested, even if they have not succeeded yet. After a lost dispute
+/// about the first payment an operator decides, because the shop would keep only the rest of that payment.
 package struct RefundFollowUp: FollowUp {
     private let charger: any Charger
     private let orders: OrderService
@@ -38,7 +39,7 @@ package struct RefundFollowUp: FollowUp {
         let first: WatchKey
         do throws(StoreError) {
             guard let paid = try await orders.order(key)?.summary, let counted = paid.paidBy,
-                paid.alsoPaidBy.contains(watch.key)
+                paid.alsoPaidBy.contains(watch.key), paid.payment.reason != .disputeLost
             else { return outcome }
             first = counted
         } catch {

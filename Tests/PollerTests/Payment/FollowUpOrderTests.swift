@@ -64,11 +64,13 @@ struct FollowUpOrderTests: PaymentFixtures {
     /// A source was charged by a charge unknown to the watch. A quarter of an intent's hold is captured, and the rest
     /// ends in a day.
     ///
-    /// `refund` is the refund that the charge shows.
+    /// `refund` is the refund that the charge shows, `isPartLost` whether the order's first payment lost a part to a
+    /// dispute.
     private func poll(
         _ kind: SourceKind,
         _ actions: Actions,
-        refund: RefundProgress? = nil
+        refund: RefundProgress? = nil,
+        isPartLost: Bool = false
     ) async throws -> WatchChange {
         var reader = DeadlineActTests().reader
         reader.known["source"] = source("consumed")
@@ -95,8 +97,13 @@ struct FollowUpOrderTests: PaymentFixtures {
         var order = Order(key: try #require(OrderKey(of: watch)))
         let first = WatchKey(account: .main, source: SourceID(unchecked: "src_1"), kind: kind)
         for (place, member) in [first, watch.key].enumerated() {
-            let paidAt = VirtualTime.start + .seconds(place)
-            _ = order.note(member, seq: 2, Payment(state: .paid, paidAt: paidAt))
+            let isLost = isPartLost && member == first
+            let payment = Payment(
+                state: isLost ? .partiallyRefunded : .paid,
+                paidAt: VirtualTime.start + .seconds(place),
+                reason: isLost ? .disputeLost : nil
+            )
+            _ = order.note(member, seq: 2, payment)
         }
         #expect(try await store.store(order, over: 0, recording: []))
         let orders = OrderService(store)
@@ -144,6 +151,14 @@ struct FollowUpOrderTests: PaymentFixtures {
         let partly = Actions(refund: .made)
         _ = try await poll(.source, partly, refund: RefundProgress(.pending, 1))
         #expect(partly.calls.value == ["find", "refund ch_1"])
+    }
+
+    @Test("no duplicate is refunded if a lost dispute has taken a part of the first payment")
+    func partLost() async throws {
+        let actions = Actions(refund: .made)
+        let change = try await poll(.source, actions, isPartLost: true)
+        #expect(actions.calls.value == ["find"])
+        #expect(!change.events.contains { $0.type == "payment.refunded" })
     }
 
     @Test(
