@@ -33,7 +33,7 @@ function surplus({ payment, also_paid_by: also }) {
   const more = kept - payment.amount;
   return {
     isDue: more > 0,
-    text: `${format(payment.amount_received)} received for ${format(payment.amount)}. ${more > 0 ? `Refund ${format(more)}.` : "The surplus was refunded."}`,
+    text: `${format(payment.amount_received)} received for ${format(payment.amount)}. ${more > 0 ? `Refund ${format(more)}.` : "The surplus was returned."}`,
   };
 }
 
@@ -153,7 +153,7 @@ export async function orderPage({ id, query, refresh }) {
         card("Details", facts([
           ["Order", [order.order, copyButton(order.order)]], ["Account", order.account], ["Created", moment(order.created_at)],
           ["Received", payment.currency && money(payment.amount_received, payment.currency)],
-          ["Refunded", payment.amount_returned ? money(payment.amount_returned, payment.currency) : null],
+          ["Returned", payment.amount_returned ? money(payment.amount_returned, payment.currency) : null],
         ])),
         Object.keys(given).length > 0 && card("Metadata", facts(Object.entries(given))))),
   ];

@@ -66,7 +66,7 @@ function summary(watch, entries) {
   const lines = [watch.state === "open" && watch.last_error ? lastObserved(watch, entries) : payments[payment.state]?.[2] ?? plain(payment.state)];
   if (payment.reason) lines.push(`Reason: ${plain(payment.reason)}.`);
   if (payment.paid_at) lines.push(`It was paid on ${moment(payment.paid_at)}.`);
-  if (payment.amount_returned) lines.push(`${money(payment.amount_returned, payment.currency)} was refunded.`);
+  if (payment.amount_returned) lines.push(`${money(payment.amount_returned, payment.currency)} was returned to the customer.`);
   if (payment.refund) {
     const what = refunds[payment.refund.status]?.[2] ?? `is ${plain(payment.refund.status)}`;
     lines.push(`A refund of ${money(payment.refund.amount, payment.currency)} ${what}.`);

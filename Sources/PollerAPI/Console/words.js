@@ -88,7 +88,7 @@ export const payments = {
   expired: ["Expired", "quiet", "The customer did not pay in time."],
   cancelled: ["Cancelled", "quiet", "The payment was cancelled."],
   refunded: ["Refunded", "careful", "The payment was refunded to the customer."],
-  partially_refunded: ["Partially refunded", "careful", "Part of the payment was refunded to the customer."],
+  partially_refunded: ["Partially refunded", "careful", "Part of the payment was returned to the customer."],
   disputed: ["Disputed", "bad", "The customer disputed the payment with their bank."],
   reversed: ["Reversed", "bad", "The bank reversed the payment."],
   unknown: ["Unknown", "careful", "The state of the payment is unknown."],

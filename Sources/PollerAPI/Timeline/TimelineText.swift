@@ -24,7 +24,7 @@ enum TimelineText {
         case .cancelled: ("Cancelled", "The payment was cancelled.")
         case .refunded: ("Refunded", "The payment was refunded to the customer.")
         case .partiallyRefunded:
-            ("Partially refunded", "Part of the payment was refunded to the customer.")
+            ("Partially refunded", "Part of the payment was returned to the customer.")
         case .disputed: ("Disputed", "The customer disputed the payment with their bank.")
         case .reversed: ("Reversed", "The bank reversed the payment.")
         case .unknown: ("Unknown", "The state of the payment is unknown.")
@@ -49,11 +49,9 @@ enum TimelineText {
             case (.paid, _) where payment.amountReceived > 0:
                 "Paid: \(received) has arrived\(by)."
             case (.partiallyPaid, _?): "\(received) of \(whole) has arrived\(by)."
-            case (.partiallyRefunded, _) where payment.reason == .disputeLost:
-                "The bank returned \(returned) to the customer."
             case (.refunded, _) where payment.amountReturned > 0,
                 (.partiallyRefunded, _) where payment.amountReturned > 0:
-                "\(returned) was refunded to the customer."
+                "\(returned) was returned to the customer."
             default: label(payment.state).sentence
             }
         let shown = payment.presentment.map {

@@ -104,7 +104,7 @@ struct TimelineTests {
             rows == [
                 "The shop started watching this payment.", "The money has arrived.",
                 "An upstream event reopened the watch.",
-                "Part of the payment was refunded to the customer. "
+                "Part of the payment was returned to the customer. "
                     + "Polling has stopped. Refunds and disputes are still reported.",
             ]
         )
@@ -116,7 +116,9 @@ struct TimelineTests {
             currency: "eur",
             reason: .disputeLost
         )
-        #expect(TimelineText.sentence(partlyLost).hasPrefix("The bank returned "))
+        // The sum contains what the shop has refunded itself.
+        let sentence = TimelineText.sentence(partlyLost)
+        #expect(sentence == "€3.00 was returned to the customer. Reason: dispute lost.")
         let disputed = timeline([event(1, at: 10, .paid), event(2, at: 61, .disputed)])
         #expect(disputed.last == "The customer disputed the payment with their bank.")
     }
