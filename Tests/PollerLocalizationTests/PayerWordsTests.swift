@@ -434,6 +434,28 @@ struct PayerWordsTests {
         #expect(withoutSum.title == "Payment partly refunded" && !withoutSum.subject.contains("$"))
     }
 
+    @Test("after a partly lost dispute no sum is named, as the shop may have refunded some of it")
+    func partLost() {
+        let payment = Payment(
+            state: .partiallyRefunded,
+            amount: 1099,
+            amountReceived: 1099,
+            amountReturned: 500,
+            currency: "eur",
+            reason: .disputeLost
+        )
+        for language in PayerLanguage.allCases {
+            let message = PayerMessage(
+                payment,
+                .none,
+                of: Purchase(),
+                for: .page,
+                in: .in(language)
+            )
+            #expect(!"\(message.title) \(message.text)".contains { $0.isNumber }, "\(language)")
+        }
+    }
+
     @Test("an operator's texts replace the standard ones, and invalid texts are rejected")
     func replacing() throws {
         let english = PayerWords.in(.en)

@@ -139,10 +139,10 @@ _TITLES: list[tuple[str, tuple[str, ...]]] = [
         "Zwrócono #", "Reembolso de # efetuado", "已退款 #",
     )),
     ("partially_refunded", (
-        "Amount of # returned by your bank", "Betrag von # von Ihrer Bank zurückgebucht",
-        "Montant de # annulé par votre banque", "Bedrag van # door uw bank teruggeboekt",
-        "Importe de # devuelto por su banco", "Importo di # stornato dalla sua banca",
-        "Kwota # cofnięta przez bank", "Valor de # devolvido pelo seu banco", "银行已退回 #",
+        "Part of the payment returned by your bank", "Teil der Zahlung von Ihrer Bank zurückgebucht",
+        "Paiement partiellement annulé par votre banque", "Deel van de betaling door uw bank teruggeboekt",
+        "Pago devuelto parcialmente por su banco", "Pagamento stornato in parte dalla sua banca",
+        "Płatność częściowo cofnięta przez bank", "Pagamento devolvido em parte pelo seu banco", "部分款项已被银行退回",
     )),
     # For a refund that has not succeeded; these headlines state nothing about the payment.
     ("", (
