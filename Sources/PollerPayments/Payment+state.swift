@@ -109,6 +109,9 @@ extension Payment {
                 charge.dispute == .inquiry ? .inquiry : nil
             )
         }
+        // What the bank took is not known in the payer's currency.
+        var presentment = facts.presentedSums
+        if returned != refunded { presentment?.returned = nil }
         self.init(
             state: derived.state,
             amount: facts.amount ?? charge.amount,
@@ -120,7 +123,7 @@ extension Payment {
             reason: derived.reason,
             // No refund is pending for money that was returned.
             refund: derived.state == .refunded || derived.state == .reversed ? nil : charge.refund,
-            presentment: facts.presentedSums
+            presentment: presentment
         )
     }
 

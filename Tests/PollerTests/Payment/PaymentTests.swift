@@ -262,6 +262,20 @@ struct PaymentTests {
         }
     }
 
+    @Test("the returned sum in the payer's currency is unknown if the bank has taken a part of it")
+    func presented() {
+        for dispute in [DisputeState.none, .lost] {
+            let charge = Self.charge(captured: 1000, refunded: 300) {
+                $0.presentment = Presentment(amount: 1634, currency: "jpy", returned: 490)
+                $0.dispute = dispute
+                $0.disputed = 200
+            }
+            let shown = Payment(Self.facts("consumed", charge: charge)).presentment
+            #expect(shown?.amount == 1634)
+            #expect(shown?.returned == (dispute == .lost ? nil : 490))
+        }
+    }
+
     @Test("a changed state, amount or reason is a change, but method and time of payment are not")
     func fingerprint() {
         let paid = Payment(state: .paid).fingerprint
