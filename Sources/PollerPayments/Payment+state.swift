@@ -4,7 +4,7 @@ import PollerIdentity
 //
 // | observed | state | reason |
 // |---|---|---|
-// | money, a dispute lost, and nothing of it left | reversed | dispute_lost |
+// | money, a dispute lost, and at most a tenth left | reversed | dispute_lost |
 // | money, and the charge has failed since | reversed | bank_returned |
 // | money, a dispute over a part of it lost | partially_refunded | dispute_lost |
 // | money, an open dispute, whatever was refunded | disputed | |
@@ -87,7 +87,10 @@ extension Payment {
             // Not more than was received.
             returned = min(captured, refunded + max(charge.disputed ?? captured, .zero))
         }
-        if charge.dispute == .lost, returned == captured {
+        if charge.dispute == .lost,
+            returned == captured
+                || !charge.isReturned && Self.isWhole(returned - refunded, of: captured - refunded)
+        {
             derived = (.reversed, .disputeLost)
         } else if charge.isReturned {
             returned = captured
@@ -125,6 +128,15 @@ extension Payment {
             refund: derived.state == .refunded || derived.state == .reversed ? nil : charge.refund,
             presentment: presentment
         )
+    }
+
+    /// Whether lost disputes over `lost` were about all of the sum that refunds had `left`, so that at most a tenth
+    /// remains.
+    ///
+    /// The sum of a dispute over a whole payment differs from it if the exchange rate has changed. *Source*:
+    /// <https://docs.stripe.com/api/disputes/object>, `amount`.
+    private static func isWhole(_ lost: Amount, of left: Amount) -> Bool {
+        (left - lost).minorUnits <= left.minorUnits / 10
     }
 
     /// Returns the state from a charge without money; `nil` when the object decides.

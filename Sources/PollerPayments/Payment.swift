@@ -122,7 +122,7 @@ package struct Payment: Hashable, Sendable {
 /// | `refunded` | it was paid, and all was refunded |
 /// | `partially_refunded` | it was paid, and a part was refunded, or taken back by a lost dispute |
 /// | `disputed` | it was paid, and the payer's bank has reclaimed it |
-/// | `reversed` | it was paid, and the bank has taken all of it back |
+/// | `reversed` | it was paid, and the bank has taken it back, except for at most a tenth |
 /// | `unknown` | nothing was observed, or nothing that determines a state |
 package enum PaymentState: String, Hashable, Sendable, CaseIterable {
     case awaitingCustomer = "awaiting_customer"

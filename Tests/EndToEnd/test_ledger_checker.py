@@ -125,6 +125,10 @@ def test_a_page_may_lag_within_its_limit():
             Truth("partially_refunded", 1099, 500),
         ),
         ([("dispute", {"id": "dp_1", "charge": "ch_1", "status": "lost"})], Truth("reversed", 1099, 1099)),
+        (
+            [("dispute", {"id": "dp_1", "charge": "ch_1", "status": "lost", "amount": 1090})],
+            Truth("reversed", 1099, 1090),
+        ),
         # The shop can still answer the second dispute.
         (
             [

@@ -29,7 +29,7 @@ public struct Payment: WireObject, Hashable {
         case partiallyRefunded = "partially_refunded"
         /// The payer's bank has disputed the payment.
         case disputed
-        /// The bank has reversed the whole payment.
+        /// The bank has reversed the whole payment, except for at most a tenth.
         case reversed
         /// No observation yet, or none that determines the state.
         case unknown

@@ -143,8 +143,11 @@ class Holding:
         disputes = [dispute for dispute in self.disputes.values() if dispute["charge"] == charge["id"]]
         lost = sum(dispute.get("amount", taken) for dispute in disputes if dispute["status"] == "lost")
         gone = min(taken, refunded + lost)
-        if status == "failed" or (lost and gone == taken):
+        if status == "failed":
             return "reversed", taken, taken
+        # The sum of a dispute over everything differs with the exchange rate.
+        if lost and (taken - gone) * 10 <= taken - refunded:
+            return "reversed", taken, gone
         if any(dispute["status"] in ("needs_response", "under_review") for dispute in disputes):
             return "disputed", taken, refunded
         if lost:

@@ -148,6 +148,32 @@ struct PaymentTests {
             400
         ),
         Row(
+            "dispute over all of it lost, at another exchange rate",
+            facts(
+                "consumed",
+                charge: charge(captured: 1000) {
+                    $0.dispute = .lost
+                    $0.disputed = 900
+                }
+            ),
+            "reversed dispute_lost",
+            1000,
+            900
+        ),
+        Row(
+            "dispute over a part of what a refund has left lost",
+            facts(
+                "consumed",
+                charge: charge(captured: 1000, refunded: 900) {
+                    $0.dispute = .lost
+                    $0.disputed = 89
+                }
+            ),
+            "partially_refunded dispute_lost",
+            1000,
+            989
+        ),
+        Row(
             "all that a refund has left lost by a dispute",
             facts(
                 "consumed",
