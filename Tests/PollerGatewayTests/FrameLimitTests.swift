@@ -129,7 +129,7 @@ private final class FullSocket: ChannelOutboundHandler {
     }
 }
 
-/// TLS whose peer never answers its end.
+/// TLS with a peer that does not answer the close.
 private final class WaitingTLS: ChannelOutboundHandler {
     typealias OutboundIn = WebSocketFrame
 

@@ -116,7 +116,7 @@ struct TimelineTests {
             currency: "eur",
             reason: .disputeLost
         )
-        // The sum contains what the shop has refunded itself.
+        // The sum includes the shop's refunds.
         let sentence = TimelineText.sentence(partlyLost)
         #expect(sentence == "€3.00 was returned to the customer. Reason: dispute lost.")
         let disputed = timeline([event(1, at: 10, .paid), event(2, at: 61, .disputed)])

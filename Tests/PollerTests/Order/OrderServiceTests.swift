@@ -119,7 +119,7 @@ struct OrderServiceTests {
         let known = try #require(try await orderStore.order(key))
         #expect(known.summary.payment.refund == asked)
         #expect(known.memory?.changesUntil ?? VirtualTime.start > VirtualTime.start + .seconds(60))
-        // The payment's event of the same poll may have told it already.
+        // The payment's event of the same poll may have reported it already.
         _ = try await service.note(event(asked, of: .refund(.requiresAction), seq: 3))
         #expect(try await orderStore.order(key) == known)
     }
