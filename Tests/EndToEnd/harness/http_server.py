@@ -14,7 +14,13 @@ class Request(BaseHTTPRequestHandler):
     timeout = 120
 
     def _answer(self) -> None:
-        answer = self.server.owner.answer(self, self.rfile.read(int(self.headers.get("content-length", 0))))
+        length = int(self.headers.get("content-length", 0))
+        body = self.rfile.read(length)
+        if len(body) < length:
+            # The client was killed while it sent the request.
+            self.close_connection = True
+            return
+        answer = self.server.owner.answer(self, body)
         if answer is not None:
             self.reply(*answer)
 
