@@ -112,7 +112,7 @@ extension Payment {
                 charge.dispute == .inquiry ? .inquiry : nil
             )
         }
-        // What the bank took is not known in the payer's currency.
+        // The sum of a dispute is not known in the payer's currency.
         var presentment = facts.presentedSums
         if returned != refunded { presentment?.returned = nil }
         self.init(

@@ -11,8 +11,7 @@ package import PollerQueue
 /// ```
 ///
 /// *What is refunded*: the later payments (``OrderPayment/alsoPaidBy``); the first one stays. An order counts watches:
-/// if it has two of an intent, its source and its charge, it seems to be paid twice. Their charge is the same then, and
-/// is not refunded.
+/// with watches of both an intent and its source or charge, it seems to be paid twice. That charge is not refunded.
 ///
 /// *Exactly once*: after a crash before the acknowledgement of the outbox entry, the next reader handles it, and a
 /// second hint finds the payment refunded. After a crash between refund and commit the watch stays open, and the next

@@ -275,7 +275,7 @@ private final class FrameErrorHandler: ChannelDuplexHandler {
     }
 }
 
-/// Reads and drops what a client still sends after our close frame, so that the client can read that frame.
+/// Reads and drops a client's data after our close frame, so that the client can read that frame.
 ///
 /// A socket that is closed with unread input resets the connection, and the client then loses the close frame that it
 /// has not read yet (RFC 6455 §7.1.1, RFC 9112 §9.6). The socket is closed when the client has closed its side, after

@@ -17,7 +17,7 @@ import StripeAPI
 // | 2xx, and the bank has already returned it | `failed` |
 // | any other | `refused` |
 //
-// A payment that the order counts twice, as two of an intent, its source and its charge, is `refused`.
+// A payment that the order counts twice, for example as an intent and as its charge, is `refused`.
 //
 // *Source*: <https://docs.stripe.com/api/refunds/create>,
 // <https://docs.stripe.com/error-codes#charge-already-refunded>.

@@ -44,13 +44,9 @@ struct RedisStores: Sendable {
     /// The server and its client, which run until the process ends.
     private static let server = Task {
         let process = try RedisServerProcess()
-        // A busy machine may need longer than the usual 5 s.
-        var configuration = RedisConfiguration()
-        configuration.commandTimeout = .seconds(60)
-        configuration.connectTimeout = .seconds(60)
         let client = RedisClient(
             url: try RedisURL(process.url),
-            configuration: configuration,
+            configuration: .patient,
             logger: LiveAPI.quiet
         )
         let running = Task { try await client.run() }

@@ -174,13 +174,9 @@ struct DurableStoreTests {
         try replica.await("INFO", "replication") { $0.contains("master_link_status:up") }
         var logger = Logger(label: "durable")
         logger.logLevel = .error
-        // A busy machine may need longer than the usual 5 s.
-        var configuration = RedisConfiguration()
-        configuration.commandTimeout = .seconds(60)
-        configuration.connectTimeout = .seconds(60)
         let client = RedisClient(
             url: try RedisURL(master.url),
-            configuration: configuration,
+            configuration: .patient,
             logger: logger
         )
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -228,13 +228,9 @@ func withClient(
 ) async throws {
     var logger = Logger(label: "redis")
     logger.logLevel = .error
-    // A busy machine may need longer than the usual 5 s.
-    var configuration = RedisConfiguration()
-    configuration.commandTimeout = .seconds(60)
-    configuration.connectTimeout = .seconds(60)
     let client = RedisClient(
         url: try RedisURL(url),
-        configuration: configuration,
+        configuration: .patient,
         logger: logger
     )
     try await withThrowingTaskGroup(of: Void.self) { group in

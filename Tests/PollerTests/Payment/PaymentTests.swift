@@ -161,7 +161,7 @@ struct PaymentTests {
             900
         ),
         Row(
-            "dispute over a part of what a refund has left lost",
+            "lost dispute over a part of the rest after a refund",
             facts(
                 "consumed",
                 charge: charge(captured: 1000, refunded: 900) {

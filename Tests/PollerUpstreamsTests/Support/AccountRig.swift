@@ -34,13 +34,9 @@ struct AccountRig: Sendable {
     ) async throws {
         let server = try RedisServerProcess()
         try await Sandbox.withRunning { base in
-            // A busy machine may need longer than the usual 5 s.
-            var configuration = RedisConfiguration()
-            configuration.commandTimeout = .seconds(60)
-            configuration.connectTimeout = .seconds(60)
             let redis = RedisClient(
                 url: try RedisURL(server.url),
-                configuration: configuration,
+                configuration: .patient,
                 logger: quiet
             )
             try await withThrowingTaskGroup(of: Void.self) { group in
