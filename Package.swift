@@ -39,12 +39,6 @@ let compact: [LinkerSetting] = [
     )
 ]
 
-/// The folders of `PollerRedis` with scripts.
-let storeFolders = [
-    "Access", "Delivery", "Endpoint", "Event", "Hint", "Incident", "Order", "Outbox", "Partition",
-    "Quarantine", "Queue", "Script", "Search", "Watch",
-]
-
 // Products of other packages, by the names that the targets below use.
 typealias Other = Target.Dependency
 let logging = Other.product(name: "Logging", package: "swift-log")
@@ -98,6 +92,8 @@ let package = Package(
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
     ],
     targets: [
+        // Compiles text files into the program: scripts, pages, translations.
+        .plugin(name: "EmbeddedTexts", capability: .buildTool(), path: "Sources/EmbeddedTexts"),
         // Conversions of external whole numbers that never trap.
         .target(name: "SafeNumbers", swiftSettings: scanning),
         // JSON as bytes: one scanner, one writer.
@@ -223,8 +219,8 @@ let package = Package(
                 "RedisClient",
                 logging, nioCore,
             ],
-            resources: storeFolders.map { .embedInCode("\($0)/Scripts") },
-            swiftSettings: settings
+            swiftSettings: settings,
+            plugins: ["EmbeddedTexts"]
         ),
 
         // A public library: Stripe's objects, client and webhook signatures.
@@ -278,8 +274,8 @@ let package = Package(
                 "SafeNumbers", "JSONText", "PollerPayments", "PollerWatches", "PollerIdentity",
                 "PollerWire",
             ],
-            resources: [.embedInCode("Locales")],
-            swiftSettings: settings
+            swiftSettings: settings,
+            plugins: ["EmbeddedTexts"]
         ),
         // The delivery channels: webhook and email.
         .systemLibrary(name: "CCurl"),
@@ -293,8 +289,8 @@ let package = Package(
                 "StandardWebhooks", "CCurl",
                 nioCore, nioPosix, nioHTTP1, nioSSL, lifecycle, mustache,
             ],
-            resources: [.embedInCode("MailTemplates")],
-            swiftSettings: settings
+            swiftSettings: settings,
+            plugins: ["EmbeddedTexts"]
         ),
         // Publication to live clients: WebSocket and event streams.
         .target(
@@ -337,10 +333,8 @@ let package = Package(
                 nioHTTP1, nioPosix, logging, metrics,
                 lifecycle, crypto,
             ],
-            resources: [
-                .embedInCode("Console"), .embedInCode("ReturnPage"), .embedInCode("MailPages"),
-            ],
-            swiftSettings: settings
+            swiftSettings: settings,
+            plugins: ["EmbeddedTexts"]
         ),
         // A public library for services that use the cluster.
         .target(

@@ -19,8 +19,11 @@ package struct PayerWords: Sendable {
         var all: [PayerLanguage: PayerWords] = [:]
         for language in PayerLanguage.allCases {
             do throws(InvalidInput) {
-                let text = String(decoding: source(of: language), as: UTF8.self)
-                let patterns = try read(text, file: "\(language.rawValue).txt")
+                let file = "\(language.rawValue).txt"
+                guard let text = EmbeddedTexts.byFile[file] else {
+                    preconditionFailure("no texts in \(language)")
+                }
+                let patterns = try read(text, file: file)
                 all[language] = PayerWords(language: language, patterns: patterns)
             } catch {
                 preconditionFailure("the built-in texts are invalid: \(error)")
@@ -110,19 +113,5 @@ package struct PayerWords: Sendable {
             }
         }
         return patterns
-    }
-
-    private static func source(of language: PayerLanguage) -> [UInt8] {
-        switch language {
-        case .en: PackageResources.en_txt
-        case .de: PackageResources.de_txt
-        case .fr: PackageResources.fr_txt
-        case .nl: PackageResources.nl_txt
-        case .es: PackageResources.es_txt
-        case .it: PackageResources.it_txt
-        case .pl: PackageResources.pl_txt
-        case .pt: PackageResources.pt_txt
-        case .zh: PackageResources.zh_txt
-        }
     }
 }

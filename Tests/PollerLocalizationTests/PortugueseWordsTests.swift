@@ -25,7 +25,7 @@ struct PortugueseWordsTests {
     )
     func words(word: String) {
         // The names of keys are English.
-        let texts = String(decoding: PackageResources.pt_txt, as: UTF8.self)
+        let texts = EmbeddedTexts.pt_txt
             .split(separator: "\n")
             .map { String($0.drop { $0 != "=" }) }
         #expect(!texts.isEmpty)

@@ -22,19 +22,19 @@ struct ReturnPage {
     /// Creates the page of a shop; `nil` for a page without branding.
     init(_ branding: Branding? = nil) {
         self.branding = branding
-        var style = PackageResources.return_css
+        var style = EmbeddedTexts.return_css
         if let colour = branding?.colour {
             let ink = PayerColour.ink(on: colour)
-            style += Array("body { --brand: \(colour); --brand-ink: \(ink); }\n".utf8)
+            style += "body { --brand: \(colour); --brand-ink: \(ink); }\n"
         }
         let logo = branding?.logoURL.flatMap(Self.policySource)
         policy =
             (logo.map { "img-src \($0); " } ?? "")
             + "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
         page = HTMLPage(
-            PackageResources.return_html,
+            EmbeddedTexts.return_html,
             style: style,
-            script: PackageResources.return_js,
+            script: EmbeddedTexts.return_js,
             policy: policy
         )
     }

@@ -21,8 +21,8 @@ struct ConsoleRoutes {
 
     private static func made(basedOn base: String) -> HTMLPage {
         HTMLPage(
-            PackageResources.console_html,
-            style: PackageResources.console_css,
+            EmbeddedTexts.console_html,
+            style: EmbeddedTexts.console_css,
             policy: """
                 script-src 'self'; connect-src 'self'; img-src data:; base-uri \(base); \
                 form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
@@ -97,49 +97,18 @@ struct ConsoleScript: Sendable {
     /// The `ETag`, which depends on the text.
     let tag: String
 
-    private init(_ bytes: [UInt8]) {
-        text = ByteBuffer(bytes: bytes)
-        let digest = SHA256.hash(data: bytes).prefix(12)
+    private init(_ source: String) {
+        text = ByteBuffer(string: source)
+        let digest = SHA256.hash(data: Array(source.utf8)).prefix(12)
         tag = "\"\(Base64URL.encode(Array(digest)))\""
     }
 
     /// Every module, by the name that others import.
-    static let all: [String: ConsoleScript] = [
-        "api.js": PackageResources.api_js,
-        "app.js": PackageResources.app_js,
-        "audit.js": PackageResources.audit_js,
-        "bulk.js": PackageResources.bulk_js,
-        "charts.js": PackageResources.charts_js,
-        "currencies.js": Array(currencies.utf8),
-        "deliveries.js": PackageResources.deliveries_js,
-        "dialogs.js": PackageResources.dialogs_js,
-        "disputes.js": PackageResources.disputes_js,
-        "dom.js": PackageResources.dom_js,
-        "endpoint.js": PackageResources.endpoint_js,
-        "endpoints.js": PackageResources.endpoints_js,
-        "found.js": PackageResources.found_js,
-        "grouping.js": PackageResources.grouping_js,
-        "health.js": PackageResources.health_js,
-        "incidents.js": PackageResources.incidents_js,
-        "issues.js": PackageResources.issues_js,
-        "keys.js": PackageResources.keys_js,
-        "lanes.js": PackageResources.lanes_js,
-        "late.js": PackageResources.late_js,
-        "live.js": PackageResources.live_js,
-        "mail.js": PackageResources.mail_js,
-        "messages.js": PackageResources.messages_js,
-        "order.js": PackageResources.order_js,
-        "orders.js": PackageResources.orders_js,
-        "overview.js": PackageResources.overview_js,
-        "parts.js": PackageResources.parts_js,
-        "payment.js": PackageResources.payment_js,
-        "payments.js": PackageResources.payments_js,
-        "processes.js": PackageResources.processes_js,
-        "quarantine.js": PackageResources.quarantine_js,
-        "query.js": PackageResources.query_js,
-        "timeline.js": PackageResources.timeline_js,
-        "words.js": PackageResources.words_js,
-    ].mapValues(ConsoleScript.init)
+    static let all: [String: ConsoleScript] = EmbeddedTexts.byFile
+        .merging(["currencies.js": currencies]) { $1 }
+        // The return page contains its own script.
+        .filter { $0.key.hasSuffix(".js") && $0.key != "return.js" }
+        .mapValues(ConsoleScript.init)
 
     /// The table of ``CurrencyUnit`` as a module.
     private static let currencies: String = {

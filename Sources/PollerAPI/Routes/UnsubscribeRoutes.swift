@@ -205,13 +205,13 @@ struct UnsubscribePage: Sendable {
     /// Creates the page of a shop; `nil` for a page without branding.
     init(_ branding: Branding? = nil) {
         self.branding = branding
-        var html = String(decoding: PackageResources.unsubscribe_html, as: UTF8.self)
+        var html = EmbeddedTexts.unsubscribe_html
         let colour = branding?.colour ?? "#3b4754"
         html = html.replacing("{{colour}}", with: colour)
             .replacing("{{ink}}", with: PayerColour.ink(on: colour))
         let picture = branding?.logoURL.flatMap(ReturnPage.policySource)
         page = HTMLPage(
-            Array(html.utf8),
+            html,
             policy: (picture.map { "img-src \($0); " } ?? "")
                 + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
         )

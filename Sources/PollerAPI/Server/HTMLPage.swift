@@ -31,16 +31,16 @@ struct HTMLPage: Sendable {
     ///   - policy: further directives in addition to style and script.
     ///   - isListed: whether search engines may index the page.
     init(
-        _ html: [UInt8],
-        style: [UInt8]? = nil,
-        script: [UInt8]? = nil,
+        _ html: String,
+        style: String? = nil,
+        script: String? = nil,
         policy: String,
         isListed: Bool = false
     ) {
-        var text = String(decoding: html, as: UTF8.self)
+        var text = html
         for (placeholder, part) in [("/* style.css */", style), ("/* script.js */", script)] {
             guard let part else { continue }
-            text = text.replacing(placeholder, with: String(decoding: part, as: UTF8.self))
+            text = text.replacing(placeholder, with: part)
         }
         self.text = text
         var directives = "default-src 'none'; "

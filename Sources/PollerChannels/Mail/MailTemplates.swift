@@ -40,10 +40,10 @@ package struct MailTemplates: Sendable {
     package init(replacing files: [String: String]) throws(InvalidInput) {
         words = try PayerLexicon(replacing: files)
         var library = MustacheLibrary()
-        let ours = ["mail.txt": PackageResources.mail_txt, "mail.html": PackageResources.mail_html]
+        let ours = ["mail.txt": EmbeddedTexts.mail_txt, "mail.html": EmbeddedTexts.mail_html]
         for (name, source) in ours {
             do {
-                let text = files[name] ?? String(decoding: source, as: UTF8.self)
+                let text = files[name] ?? source
                 try library.register(MailHTML.template(text), named: name)
             } catch {
                 throw InvalidInput(name, "is not valid Mustache: \(error)")

@@ -20,99 +20,31 @@ enum ScriptName: String, CaseIterable {
     case suspectBegin, suspectSetAside, suspectEnd
 
     /// The prefaces of scripts, in their order.
-    fileprivate enum Preface: CaseIterable {
+    fileprivate enum Preface: String, CaseIterable {
         case prelude
-        case texts
-        case record
-        case createdIndex
-        case reopen
-        case results
-        case searchIndex
-        case compactedEvents
-        case readItem
-        case recover
-        case claim
-        case release
+        case texts = "libTexts"
+        case record = "libRecord"
+        case createdIndex = "libCreatedIndex"
+        case reopen = "libReopen"
+        case results = "libResults"
+        case searchIndex = "libSearchIndex"
+        case compactedEvents = "libCompactedEvents"
+        case readItem = "libReadItem"
+        case recover = "libRecover"
+        case claim = "libClaim"
+        case release = "libRelease"
     }
 
-    fileprivate var file: [UInt8] {
+    /// The text of the script's file, which has the name of the case in snake case.
+    ///
+    /// Some scripts share a file.
+    fileprivate var text: String {
         switch self {
-        case .orderStore: PackageResources.order_store_lua
-        case .orderList: PackageResources.order_list_lua
-        case .incidentTake: PackageResources.incident_take_lua
-        case .incidentStore: PackageResources.incident_store_lua
-        case .incidentList: PackageResources.incident_list_lua
-        case .deadLetters: PackageResources.dead_letters_lua
-        case .enqueue: PackageResources.enqueue_lua
-        case .mark: PackageResources.mark_lua
-        case .revise: PackageResources.revise_lua
-        case .claim: PackageResources.claim_lua
-        case .commit: PackageResources.commit_lua
-        case .release: PackageResources.release_lua
-        case .recall: PackageResources.recall_lua
-        case .hint: PackageResources.hint_lua
-        case .cancel: PackageResources.cancel_lua
-        case .announce: PackageResources.announce_lua
-        case .redrive: PackageResources.redrive_lua
-        case .dismiss: PackageResources.dismiss_lua
-        case .note: PackageResources.note_lua
-        case .restore: PackageResources.restore_lua
-        case .replayNote: PackageResources.replay_note_lua
-        case .lane: PackageResources.lane_lua
-        case .control: PackageResources.control_lua
-        case .explain: PackageResources.explain_lua
-        case .audit: PackageResources.audit_lua
-        case .heartbeat: PackageResources.heartbeat_lua
-        case .read: PackageResources.read_lua
-        case .log, .logConfirmed: PackageResources.log_lua
-        case .stats: PackageResources.stats_lua
-        case .search: PackageResources.search_lua
-        case .index: PackageResources.index_lua
-        case .quarantined: PackageResources.quarantined_lua
-        case .findUnindexed: PackageResources.find_unindexed_lua
-        case .laneNames: PackageResources.lane_names_lua
-        case .countOpen: PackageResources.count_open_lua
-        case .newest: PackageResources.newest_lua
-        case .markWatermark: PackageResources.mark_watermark_lua
-        case .outboxAcknowledged: PackageResources.outbox_acknowledged_lua
-        case .outboxGroup: PackageResources.outbox_group_lua
-        case .outboxHold: PackageResources.outbox_hold_lua
-        case .confirm: PackageResources.confirm_lua
-        case .outboxEvents, .outboxEventsConfirmed: PackageResources.outbox_events_lua
-        case .compactRead: PackageResources.compact_read_lua
-        case .compactWrite: PackageResources.compact_write_lua
-        case .trimAttempts: PackageResources.trim_attempts_lua
-        case .rested: PackageResources.rested_lua
-        case .trim: PackageResources.trim_lua
-        case .purge: PackageResources.purge_lua
-        case .sweepTake: PackageResources.sweep_take_lua
-        case .sweepFinish: PackageResources.sweep_finish_lua
-        case .addUsage: PackageResources.add_usage_lua
-        case .setMarks: PackageResources.set_marks_lua
-        case .suppress: PackageResources.suppress_lua
-        case .reencrypt: PackageResources.reencrypt_lua
-        case .layoutRestore: PackageResources.layout_restore_lua
-        case .endpointCreate, .endpointWrite: PackageResources.endpoint_write_lua
-        case .endpointChanges: PackageResources.endpoint_changes_lua
-        case .endpointRead: PackageResources.endpoint_read_lua
-        case .endpointList: PackageResources.endpoint_list_lua
-        case .endpointCount: PackageResources.endpoint_count_lua
-        case .keyWrite: PackageResources.key_write_lua
-        case .keyList: PackageResources.key_list_lua
-        case .keyUsed: PackageResources.key_used_lua
-        case .auditTrailAdd: PackageResources.audit_trail_add_lua
-        case .activityAdd: PackageResources.activity_add_lua
-        case .activityRead: PackageResources.activity_read_lua
-        case .requestClaim, .requestAct: PackageResources.idempotent_request_lua
-        case .splitStage: PackageResources.split_stage_lua
-        case .splitClock: PackageResources.split_clock_lua
-        case .splitList: PackageResources.split_list_lua
-        case .splitRead: PackageResources.split_read_lua
-        case .splitWrite: PackageResources.split_write_lua
-        case .splitForget: PackageResources.split_forget_lua
-        case .suspectBegin: PackageResources.suspect_begin_lua
-        case .suspectSetAside: PackageResources.suspect_set_aside_lua
-        case .suspectEnd: PackageResources.suspect_end_lua
+        case .logConfirmed: Self.log.text
+        case .outboxEventsConfirmed: Self.outboxEvents.text
+        case .endpointCreate: Self.endpointWrite.text
+        case .requestClaim, .requestAct: ScriptTexts.file("idempotentRequest")
+        default: ScriptTexts.file(rawValue)
         }
     }
 
@@ -190,22 +122,14 @@ struct ScriptTexts {
 
     /// Creates the texts; `clock` replaces the prelude's clock.
     init(clock: String?) {
-        let text = Self.rendered(PackageResources.prelude_lua)
-        let prelude = clock.map { Self.withClock($0, in: text) } ?? text
-        prefaces = [
-            .prelude: prelude,
-            .texts: Self.rendered(PackageResources.lib_texts_lua),
-            .record: Self.rendered(PackageResources.lib_record_lua),
-            .createdIndex: Self.rendered(PackageResources.lib_created_index_lua),
-            .reopen: Self.rendered(PackageResources.lib_reopen_lua),
-            .results: Self.rendered(PackageResources.lib_results_lua),
-            .searchIndex: Self.rendered(PackageResources.lib_search_index_lua),
-            .compactedEvents: Self.rendered(PackageResources.lib_compacted_events_lua),
-            .readItem: Self.rendered(PackageResources.lib_read_item_lua),
-            .recover: Self.rendered(PackageResources.lib_recover_lua),
-            .claim: Self.rendered(PackageResources.lib_claim_lua),
-            .release: Self.rendered(PackageResources.lib_release_lua),
-        ]
+        var prefaces: [ScriptName.Preface: String] = [:]
+        for preface in ScriptName.Preface.allCases {
+            prefaces[preface] = ScriptNames.render(Self.file(preface.rawValue))
+        }
+        if let clock, let prelude = prefaces[.prelude] {
+            prefaces[.prelude] = Self.withClock(clock, in: prelude)
+        }
+        self.prefaces = prefaces
         scripts = Dictionary(
             uniqueKeysWithValues: ScriptName.allCases.map { ($0, Self.script(of: $0)) }
         )
@@ -266,7 +190,7 @@ struct ScriptTexts {
     }
 
     private static func script(of name: ScriptName) -> Script {
-        let text = rendered(name.file)
+        let text = ScriptNames.render(name.text)
         let lineEnd = text.firstIndex(of: "\n") ?? text.endIndex
         let flags = text[..<lineEnd].split(separator: "flags=").dropFirst().first.map(String.init)
         // The registry must accept changes and removals even in a full store, and requests with an idempotency key must
@@ -278,7 +202,12 @@ struct ScriptTexts {
         )
     }
 
-    private static func rendered(_ file: [UInt8]) -> String {
-        ScriptNames.render(String(decoding: file, as: UTF8.self))
+    /// Returns the text of a file by its name in camel case: `enqueue` or `libReopen`.
+    fileprivate static func file(_ name: String) -> String {
+        let words = name.map { $0.isUppercase ? "_\($0.lowercased())" : String($0) }
+        guard let text = EmbeddedTexts.byFile["\(words.joined()).lua"] else {
+            preconditionFailure("no script \(name)")
+        }
+        return text
     }
 }
