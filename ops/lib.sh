@@ -129,33 +129,32 @@ require_packages() {
     fi
 }
 
-# require_prometheus: provides Prometheus and promtool on PATH or in .venv, for tests with a real server. If they are
-# unavailable, it prints a note and those tests are skipped. Debian's package is unpacked but not installed, because
-# it would run a server on the port of pollerd's admin listener.
-require_prometheus() {
-    local folder="$VENV/prometheus" log status=0
-    have prometheus && have promtool && return
-    [ -x "$folder/usr/bin/prometheus" ] && return
+# require_unpacked PACKAGE PROGRAM TESTS: provides PROGRAM on PATH or in .venv/PACKAGE, for tests with a real server. If
+# it is unavailable, it prints a note and these tests are skipped. Debian's package is unpacked but not installed,
+# because that would start a server.
+require_unpacked() {
+    local package=$1 program=$2 tests=$3 folder="$VENV/$1" log status=0
+    have "$program" || [ -x "$folder/usr/bin/$program" ] || [ -x "$folder/usr/sbin/$program" ] && return
     log=$(mktemp)
     if have apt-get && have dpkg; then
-        step "Unpacking prometheus into .venv"
+        step "Unpacking $package into .venv"
         mkdir -p "$folder"
-        if ! (cd "$folder" && apt-get download -qq prometheus >>"$log" 2>&1); then
+        if ! (cd "$folder" && apt-get download -qq "$package" >>"$log" 2>&1); then
             # In a subshell, because as_root exits without root privileges.
             (as_root apt-get update -qq) >>"$log" 2>&1 || true
-            (cd "$folder" && apt-get download -qq prometheus >>"$log" 2>&1) || status=1
+            (cd "$folder" && apt-get download -qq "$package" >>"$log" 2>&1) || status=1
         fi
-        [ "$status" -ne 0 ] || dpkg -x "$folder"/prometheus_*.deb "$folder" >>"$log" 2>&1 || status=1
-        rm -f "$folder"/prometheus_*.deb
+        [ "$status" -ne 0 ] || dpkg -x "$folder/$package"_*.deb "$folder" >>"$log" 2>&1 || status=1
+        rm -f "$folder/$package"_*.deb
     elif have brew; then
-        step "Installing prometheus"
-        brew install --quiet prometheus >>"$log" 2>&1 || status=1
+        step "Installing $package"
+        brew install --quiet "$package" >>"$log" 2>&1 || status=1
     else
         status=1
     fi
     [ "$status" -eq 0 ] || {
         tail -n 5 "$log" >&2
-        note "prometheus cannot be had: the tests of its rules and alerts are skipped"
+        note "$package cannot be had: $tests are skipped"
     }
     rm -f "$log"
 }
