@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import PollerOperations
 
 /// A route as a value: its public description, and how its handler gets its input.
 ///
@@ -195,34 +194,6 @@ struct RouteDescription: Sendable {
     var paths: [String] {
         let twoSegments = path.replacing("{lane}", with: "{lane}/{endpoint}")
         return twoSegments == path ? [path] : [path, twoSegments]
-    }
-}
-
-/// The access that a route requires.
-///
-/// Every route declares it.
-enum RouteAccess: Hashable, Sendable {
-    /// An API key with this scope; on a server without keys, any client on this machine.
-    case key(Scope)
-    /// Any client that reaches the server; on a server without keys, only this machine.
-    ///
-    /// The content of such a route is public, or protected by a customer's secret in the request.
-    case anyClient
-    /// A request with a valid signature, with or without API keys: Stripe has no API key and uses the public host name.
-    case signed
-
-    /// The required scope; `nil` if no key is required.
-    var scope: Scope? {
-        guard case .key(let scope) = self else { return nil }
-        return scope
-    }
-
-    fileprivate var problems: [Int] {
-        switch self {
-        case .key: [400, 401, 403, 429, 500]
-        case .anyClient: [403, 429]
-        case .signed: []
-        }
     }
 }
 

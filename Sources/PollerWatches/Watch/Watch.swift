@@ -6,6 +6,9 @@ import SafeNumbers
 
 /// An upstream source that is polled until its status is final or its deadline passes.
 ///
+/// *To add a value*: if a request chooses it, see ``WatchOptions``. Otherwise add a property of `Fields`, and its
+/// conversion in `WatchRecord` of `PollerRedis`.
+///
 /// *Limits*: counts are kept from 0 to `SafeInteger.max`, so that increments cannot overflow.
 package struct Watch: Hashable, Sendable {
     /// The values of a watch: up to 900 bytes with about 30 references.
