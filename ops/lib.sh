@@ -129,12 +129,14 @@ require_packages() {
     fi
 }
 
+has_unpacked() { have "$2" || [ -x "$VENV/$1/usr/bin/$2" ] || [ -x "$VENV/$1/usr/sbin/$2" ]; }
+
 # require_unpacked PACKAGE PROGRAM TESTS: provides PROGRAM on PATH or in .venv/PACKAGE, for tests with a real server. If
 # it is unavailable, it prints a note and these tests are skipped. Debian's package is unpacked but not installed,
 # because that would start a server.
 require_unpacked() {
     local package=$1 program=$2 tests=$3 folder="$VENV/$1" log status=0
-    have "$program" || [ -x "$folder/usr/bin/$program" ] || [ -x "$folder/usr/sbin/$program" ] && return
+    has_unpacked "$package" "$program" && return
     log=$(mktemp)
     if have apt-get && have dpkg; then
         step "Unpacking $package into .venv"
@@ -149,9 +151,9 @@ require_unpacked() {
     elif have brew; then
         step "Installing $package"
         brew install --quiet "$package" >>"$log" 2>&1 || status=1
-    else
-        status=1
     fi
+    # In some releases a package only requires another one.
+    has_unpacked "$package" "$program" || status=1
     [ "$status" -eq 0 ] || {
         tail -n 5 "$log" >&2
         note "$package cannot be had: $tests are skipped"

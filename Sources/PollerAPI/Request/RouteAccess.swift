@@ -19,7 +19,7 @@ enum RouteAccess: Hashable, Sendable {
         return scope
     }
 
-    /// The problems that its check can answer.
+    /// The status codes with which its check can reject a request.
     var problems: [Int] {
         switch self {
         case .key: [400, 401, 403, 429, 500]
